@@ -11,7 +11,7 @@ use crate::learner::Learner;
 use crate::linear::Linear;
 use crate::narrow::Narrow;
 use crate::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use crate::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use crate::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings};
 use crate::rows::Rows;
 use crate::rule::Rule;
 use crate::step::{StepSize, Steps};
@@ -231,7 +231,27 @@ fn run_entrant(
     split: &Split,
     seed: u64,
 ) -> Result<Run, EntrantError> {
-    let mut learner = learner(contest, own, entrant, seed).map_err(|reason| entrant.error(reason))?;
+    Ok(match entrant.fit {
+        Fit::Sgd => {
+            let pool = sgd_pool(contest, own, entrant, seed).map_err(|reason| entrant.error(reason))?;
+            run_pool(contest, task, split, pool, mean_parameters)
+        }
+        Fit::Refit { objective, strength } => {
+            let pool = refit_pool(contest, own, entrant, (objective, strength), seed);
+            let pool = pool.map_err(|reason| entrant.error(reason))?;
+            run_pool(contest, task, split, pool, |pool| pool.refit().theta().to_vec())
+        }
+    })
+}
+
+/// Asks and answers until the budget is spent, and measures the parameters that `parameters` returns, intercepts first.
+fn run_pool<P: PoolLearner>(
+    contest: &Contest<'_>,
+    task: &dyn Task,
+    split: &Split,
+    mut learner: P,
+    parameters: impl Fn(&P) -> Vec<f64>,
+) -> Run {
     for row in (0..contest.rows.len()).filter(|row| split.is_held[*row]) {
         learner.retire(row);
     }
@@ -262,7 +282,7 @@ fn run_entrant(
             break;
         }
         if is_milestone(before, learner.answered()) || learner.answered() == contest.budget || run.stopped.is_some() {
-            let theta = measured_parameters(&learner);
+            let theta = parameters(&learner);
             let (accuracy, loss) = score(contest, task, split, &theta);
             run.points.push((learner.answered(), accuracy, loss));
         }
@@ -270,48 +290,40 @@ fn run_entrant(
             break;
         }
     }
-    run.calibration = calibration(contest, task, split, &measured_parameters(&learner));
-    Ok(run)
+    run.calibration = calibration(contest, task, split, &parameters(&learner));
+    run
 }
 
-fn learner(
+fn sgd_pool(contest: &Contest<'_>, task: Box<dyn Task>, entrant: &Entrant, seed: u64) -> Result<SgdPool, EntrantFault> {
+    let settings =
+        SgdSettings { draw: entrant.draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed };
+    let rules = Rules::only(entrant.rule.clone());
+    Ok(SgdPool::new(learner(contest, task)?, rules, contest.rows.len(), settings)?)
+}
+
+fn refit_pool(
     contest: &Contest<'_>,
     task: Box<dyn Task>,
     entrant: &Entrant,
+    (objective, strength): (Objective, Option<f64>),
     seed: u64,
-) -> Result<PoolLearner, EntrantFault> {
-    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-    let settings = PoolSettings {
-        draw: entrant.draw,
-        replacement: Replacement::Without,
-        importance: Importance::Equivalent,
-        seed,
-    };
-    let (rules, rows) = (Rules::only(entrant.rule.clone()), contest.rows.len());
-    let refit = match entrant.fit {
-        Fit::Sgd => None,
-        Fit::Refit { objective, strength } => {
-            Some((Refit::new(&*task, true, contest.rows.empty_like(), strength, seed)?, objective))
-        }
-    };
-    let learner = Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
-    let pool = PoolLearner::new(learner, rules, rows, settings)?;
-    Ok(match refit {
-        Some((refit, objective)) => pool.fitted_by(refit, objective, ColdStart::new(contest.kind)),
-        None => pool,
-    })
+) -> Result<RefitPool, EntrantFault> {
+    let refit = Refit::new(&*task, true, contest.rows.empty_like(), strength, seed)?;
+    let settings = RefitSettings { draw: entrant.draw, seed, refit, objective, labels: contest.kind };
+    let rules = Rules::only(entrant.rule.clone());
+    Ok(RefitPool::new(learner(contest, task)?, rules, contest.rows.len(), settings)?)
 }
 
-/// Returns the parameters that an entrant is measured by, intercepts first.
-fn measured_parameters(learner: &PoolLearner) -> Vec<f64> {
-    match learner.refit() {
-        Some(refit) => refit.theta().to_vec(),
-        None => {
-            let (mean, outputs) = (learner.learner().mean(), learner.learner().task().outputs());
-            let (weights, intercept) = mean.split_at(mean.len() - outputs);
-            [intercept, weights].concat()
-        }
-    }
+fn learner(contest: &Contest<'_>, task: Box<dyn Task>) -> Result<Learner, EntrantFault> {
+    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+    Ok(Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?)
+}
+
+/// Returns θ̄, intercepts first.
+fn mean_parameters(pool: &SgdPool) -> Vec<f64> {
+    let (mean, outputs) = (pool.learner().mean(), pool.learner().task().outputs());
+    let (weights, intercept) = mean.split_at(mean.len() - outputs);
+    [intercept, weights].concat()
 }
 
 /// Returns whether the curve has a point here: at every label up to 20, then about 20 per decade, and at 25, 50, 100,

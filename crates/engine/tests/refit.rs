@@ -5,14 +5,14 @@ mod common;
 use common::{fitted_by as pool, plain};
 use querist_engine::coin::Coin;
 use querist_engine::compare::{self, Contest, Entrant, Fit, Test, Winner, summarize, verdict};
-use querist_engine::pool::{Draw, Objective, PoolLearner};
+use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool};
 use querist_engine::rule;
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 
 const MARGIN: &str = "margin:share=0.05,floor=0.2";
 
-fn ask(learner: &mut PoolLearner, rows: &Rows, labels: &[f64], asks: usize) {
+fn ask(learner: &mut RefitPool, rows: &Rows, labels: &[f64], asks: usize) {
     for _ in 0..asks {
         let drawn = learner.ask(rows).unwrap();
         learner.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).unwrap();
@@ -49,7 +49,7 @@ fn probabilities_are_exact_and_above_the_floor() {
             }
             learner.answer(&batch).unwrap();
         }
-        assert_eq!(learner.refit().unwrap().answers(), 100);
+        assert_eq!(learner.refit().answers(), 100);
     }
 }
 
@@ -100,13 +100,13 @@ fn estimates_of_accuracy_on_the_whole_pool_are_unbiased() {
     for seed in 0..60 {
         let mut learner = pool(&rows, Labels::Binary, MARGIN, Draw::Scan, Objective::AsAsked, seed);
         for row in 0..5 {
-            learner.give(row, rows.row(row), labels[row]);
+            learner.add_seed_label(row, rows.row(row), labels[row]);
         }
         ask(&mut learner, &rows, &labels, 80);
         let assessed = learner.assess(Some(&rows)).unwrap();
         assert_eq!((assessed.score.draws, assessed.readings.len()), (80, 80));
         assert!(0 < assessed.twin_labels && assessed.twin_labels <= 80);
-        let refit = learner.refit().unwrap();
+        let refit = learner.refit();
         assert_eq!(refit.answers(), 85);
         let right = |row: usize| {
             let score = refit.theta()[0] + rows.row(row).dot_with(&refit.theta()[1..]);
@@ -139,7 +139,7 @@ fn objectives_agree_for_uniform_draws() {
     let fitted = |objective| {
         let mut learner = pool(&rows, Labels::Binary, "constant", Draw::Scan, objective, 2);
         ask(&mut learner, &rows, &labels, 60);
-        learner.refit().unwrap().theta().to_vec()
+        learner.refit().theta().to_vec()
     };
     let first = fitted(Objective::AsAsked);
     for objective in [Objective::Equivalent, Objective::Original] {

@@ -6,7 +6,7 @@ use common::Recipe;
 use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, Test};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::rule;
 use querist_engine::settings::IllegalSettings;
 use querist_engine::step::{StepSize, Steps};
@@ -14,8 +14,8 @@ use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 
-const POOL: PoolSettings =
-    PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
+const POOL: SgdSettings =
+    SgdSettings { draw: Draw::Scan, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
 
 fn rules(name: &str, labels: Labels) -> Rules {
     Rules::only(rule::parse(name, "logistic", labels).unwrap())
@@ -41,7 +41,7 @@ fn a_stream_rejects_rules_above_1() {
     for (recipe, name, labels) in
         [(binary, "least-confidence:scale=3", Labels::Binary), (classes(5), "entropy", Labels::Classes(5))]
     {
-        assert!(PoolLearner::new(recipe.learner(), rules(name, labels), 10, POOL).is_ok());
+        assert!(SgdPool::new(recipe.learner(), rules(name, labels), 10, POOL).is_ok());
     }
 }
 
@@ -54,7 +54,7 @@ fn a_stream_rejects_rules_in_units_of_a_pool() {
         let warm = Warm { rule: rules(name, Labels::Binary).rule, labels: 10 };
         let later = Rules { warm: Some(warm), ..rules("entropy", Labels::Binary) };
         assert_eq!(stream(&recipe, later).unwrap_err().setting(), "warm_rule");
-        assert!(PoolLearner::new(recipe.learner(), rules(name, Labels::Binary), 10, POOL).is_ok());
+        assert!(SgdPool::new(recipe.learner(), rules(name, Labels::Binary), 10, POOL).is_ok());
     }
 }
 
@@ -64,7 +64,7 @@ fn a_rule_must_match_the_number_of_scores_of_the_model() {
     for recipe in [Recipe::new("logistic", "entropy", 2), classes(4)] {
         let illegal = stream(&recipe, three.clone()).unwrap_err();
         assert!(matches!(illegal, IllegalSettings::WrongOutputs { needs: 3, .. }), "{illegal:?}");
-        let illegal = PoolLearner::new(recipe.learner(), three.clone(), 10, POOL).unwrap_err();
+        let illegal = SgdPool::new(recipe.learner(), three.clone(), 10, POOL).unwrap_err();
         assert_eq!(illegal.setting(), "rule");
     }
     assert!(stream(&classes(3), three).is_ok());
@@ -125,7 +125,7 @@ fn starts_and_constraints_are_checked() {
     }
     let recipe = Recipe::new("logistic", "entropy", 2);
     for within in [0.0, 1.0, f64::NAN] {
-        let pool = PoolLearner::new(recipe.learner(), recipe.rules(), 10, POOL).unwrap();
-        assert_eq!(pool.kept_apart(within).unwrap_err().setting(), "apart");
+        let mut pool = SgdPool::new(recipe.learner(), recipe.rules(), 10, POOL).unwrap();
+        assert_eq!(pool.diversify(within).unwrap_err().setting(), "apart");
     }
 }

@@ -5,7 +5,7 @@ use querist_engine::fit::Refit;
 use querist_engine::index::WIDE;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings};
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
@@ -137,20 +137,20 @@ pub fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<String> {
     })
 }
 
-/// Makes the learner of a pool at its start.
-pub fn pool(
+/// Makes the learner of a pool that takes gradient steps, at its start.
+pub fn sgd_pool(
     settings: &Settings,
     resolved: &Resolved,
     draw: Draw,
     replacement: Replacement,
     rows: usize,
-) -> Result<PoolLearner> {
+) -> Result<SgdPool> {
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = rules(settings, &*task, labels)?;
     let learner = learner(settings, task, resolved)?;
-    let pool = PoolSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
-    Ok(PoolLearner::new(learner, rules, rows, pool)?)
+    let pool = SgdSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
+    Ok(SgdPool::new(learner, rules, rows, pool)?)
 }
 
 /// The settings of a pool learner that fits.
@@ -162,26 +162,21 @@ pub struct FitSettings {
 }
 
 /// Makes the learner of a pool that fits, at its start.
-pub fn fitted_pool(
+pub fn refit_pool(
     settings: &Settings,
     resolved: &Resolved,
     draw: Draw,
     fitted: FitSettings,
     rows: usize,
-) -> Result<PoolLearner> {
+) -> Result<RefitPool> {
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = pool_rules(settings, &*task, labels, true)?;
     let strength = (0.0 < settings.l2).then_some(settings.l2);
     let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, strength, settings.seed)?;
     let learner = learner(settings, task, resolved)?;
-    let pool = PoolSettings {
-        draw,
-        replacement: Replacement::Without,
-        importance: Importance::Equivalent,
-        seed: settings.seed,
-    };
-    Ok(PoolLearner::new(learner, rules, rows, pool)?.fitted_by(refit, fitted.objective, ColdStart::new(labels)))
+    let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };
+    Ok(RefitPool::new(learner, rules, rows, pool)?)
 }
 
 /// Parses the name of a draw method.

@@ -1,6 +1,7 @@
 //! A run over a pool with known labels. They are revealed when queried, and fitted, or learned from as in Algorithm 2.
 
 mod curve;
+mod learner;
 pub mod seed_labels;
 pub mod stop;
 mod test_rows;
@@ -17,9 +18,10 @@ use querist_engine::stop::Rule;
 use serde_json::{Value, json};
 
 pub use curve::CurvePoint;
+pub use learner::RunLearner;
 
 use crate::build::{self, FitSettings, Resolved, draw_name, objective_name};
-use crate::error::Result;
+use crate::error::{Result, bail};
 use crate::feed;
 use crate::files::{FileSettings, input};
 use crate::monitor::Monitor;
@@ -103,7 +105,7 @@ pub struct PoolRun {
     narrow: Option<Narrow>,
     test: Option<TestRows>,
     /// The learner.
-    pub learner: PoolLearner,
+    pub learner: RunLearner,
     /// The recorder of events.
     pub recorder: Recorder,
     diary: Diary,
@@ -162,13 +164,17 @@ impl PoolRun {
         let warning = build::warning(learner.rules(), resolved.labels, &loss).filter(|_| !keeps_loss);
         let hold_out = |fraction| TestRows::hold_out(&mut learner, pool.rows.len(), seed, fraction);
         let test = test.or(settings.test_fraction.map(hold_out));
-        let given = match &settings.seed_labels {
-            Some(path) => seed_labels::read(path, &pool, seed, settings.test_fraction)?,
-            None => vec![],
+        let given = match (&settings.seed_labels, &mut learner) {
+            (Some(path), RunLearner::Refit(learner)) => {
+                let given = seed_labels::read(path, &pool, seed, settings.test_fraction)?;
+                for row in &given {
+                    learner.add_seed_label(*row, pool.rows.row(*row), pool.labels[*row]);
+                }
+                given
+            }
+            (Some(_), RunLearner::Sgd(_)) => bail!("--seed-labels needs --fit refit"),
+            (None, _) => vec![],
         };
-        for row in &given {
-            learner.give(*row, pool.rows.row(*row), pool.labels[*row]);
-        }
         let notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &given))?;
         let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
         let (mut diary, mut diverged) = (Diary::default(), None);
@@ -260,7 +266,7 @@ impl PoolRun {
         if !is_milestone(self.learner.answered(), self.diary.last_step.max(1)) || self.learner.is_cold() {
             return None;
         }
-        let advice = rule.advise(&self.learner.assess(None).ok()?.progress());
+        let advice = rule.advise(&self.learner.as_refit()?.assess(None).ok()?.progress());
         advice.stop.then_some(advice.why)
     }
 
@@ -324,7 +330,7 @@ fn notes(
     resolved: &Resolved,
     encoder: &Encoder,
     (pool, narrow): (&Batch, Option<&Narrow>),
-    (learner, given): (&PoolLearner, &[usize]),
+    (learner, given): (&RunLearner, &[usize]),
 ) -> Result<Vec<(&'static str, String)>> {
     let mut notes = vec![
         ("learner", serde_json::to_string(resolved)?),
@@ -359,22 +365,22 @@ fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Resul
     Ok(Resolved { labels, dim: pool.rows.dim(), step: step::parse(&settings.learner, &context)? })
 }
 
-fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<PoolLearner> {
+fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<RunLearner> {
     let (rows, draw) = (pool.rows.len(), settings.draw);
-    let learner = match settings.fit {
+    let mut learner: RunLearner = match settings.fit {
         Some(objective) => {
             let made = FitSettings { objective, empty: pool.rows.empty_like() };
-            build::fitted_pool(&settings.learner, resolved, draw, made, rows)?
+            build::refit_pool(&settings.learner, resolved, draw, made, rows)?.into()
         }
         None => {
             let replacement = if settings.repeat { Replacement::With } else { Replacement::Without };
-            build::pool(&settings.learner, resolved, draw, replacement, rows)?
+            build::sgd_pool(&settings.learner, resolved, draw, replacement, rows)?.into()
         }
     };
-    Ok(match settings.apart {
-        Some(within) => learner.kept_apart(within)?,
-        None => learner,
-    })
+    if let Some(within) = settings.apart {
+        learner.diversify(within)?;
+    }
+    Ok(learner)
 }
 
 /// Returns the header of the ledger, which identifies the run.

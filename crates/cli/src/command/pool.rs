@@ -1,7 +1,7 @@
 //! `querist pool`: reveals the labels of a pool as they are asked for, and fits them or takes steps as in Algorithm 2.
 
 use anyhow::Result;
-use querist_engine::pool::{Draw, Drawn, NoRow};
+use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner as _};
 use querist_run::build::{draw_name, objective_name};
 use querist_run::model_file::ModelHeader;
 use querist_run::pool::{CurvePoint, PoolRun, PoolRunSettings, Stopped};
@@ -41,9 +41,9 @@ fn finish(
     if let Some((of_mean, of_last)) = run.test_scores() {
         outcome.test(of_mean, of_last, run.learner.learner().task().is_classification());
     }
-    if settings.fit.is_some() {
+    if let Some(learner) = run.learner.as_refit() {
         let pool = assessed::Pool { rows: &run.pool.rows, classes: run.encoder.classes() };
-        assessed::tell(&mut outcome, &run.learner, &pool, run.stop.as_ref());
+        assessed::tell(&mut outcome, learner, &pool, run.stop.as_ref());
     }
     outcome.parameters(&found);
     outcome.put("curve", run.curve().iter().map(point).collect());
@@ -74,12 +74,12 @@ fn ask((id, drawn): &(String, Drawn)) -> Value {
 fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stopped: &Stopped) {
     outcome.put("loss", run.loss.clone().into());
     outcome.put("rule", run.rule.clone().into());
-    match run.learner.refit() {
+    match run.learner.as_refit() {
         None => outcome.put("step", settings.learner.step.clone().into()),
-        Some(refit) => {
+        Some(pool) => {
             outcome.put("fit", "refit".into());
             outcome.put("objective", settings.fit.map(objective_name).into());
-            outcome.put("l2", number(refit.strength()));
+            outcome.put("l2", number(pool.refit().strength()));
         }
     }
     outcome.put("draw", draw_name(settings.draw).into());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::digest::Digest;
 use crate::narrow::Renumbered;
-use crate::pool::{Assessment, Drawn, Known, PoolLearner};
+use crate::pool::{Assessment, Drawn, LabeledDraw, PoolLearner, RefitPool};
 use crate::rows::Rows;
 use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
@@ -33,7 +33,7 @@ pub struct Study {
     /// Items whose imported labels are skipped, because the items have changed since the import.
     pub changed_imports: Vec<Arc<str>>,
     /// Creates a fitting learner in its initial state.
-    pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
+    pub learner: Box<dyn Fn() -> RefitPool + Send + Sync>,
     /// The rule that advises when to stop.
     pub stop: stop::Rule,
 }
@@ -141,7 +141,7 @@ fn mixed(hash: u64, zeros: usize, numbers: &[f64]) -> u64 {
 /// result.
 pub struct Apprentice {
     study: Arc<Study>,
-    learner: PoolLearner,
+    learner: RefitPool,
     given: Vec<(usize, f64)>,
     known: Vec<Answer>,
 }
@@ -159,14 +159,14 @@ impl Apprentice {
             self.begin_with(&work.given);
         }
         let rows = &self.study.rows;
-        let known = |answer: &Answer| Known {
+        let known = |answer: &Answer| LabeledDraw {
             x: rows.row(answer.drawn.row),
             drawn: answer.drawn,
             label: answer.label,
             loss: answer.loss,
         };
-        let new: Vec<Known<'_>> = work.answers[self.known.len()..].iter().map(known).collect();
-        self.learner.answer_all(&new, work.askable);
+        let new: Vec<LabeledDraw<'_>> = work.answers[self.known.len()..].iter().map(known).collect();
+        self.learner.add_answers(&new, work.askable);
         self.known.clone_from(&work.answers);
         let uncertainty = self.learner.uncertainties(rows);
         let is_cold = self.learner.is_cold();
@@ -195,7 +195,7 @@ impl Apprentice {
         self.given = given.to_vec();
         let rows = &self.study.rows;
         let given: Vec<_> = given.iter().map(|(row, label)| (*row, rows.row(*row), *label)).collect();
-        self.learner.give_all(&given);
+        self.learner.add_seed_labels(&given);
     }
 }
 

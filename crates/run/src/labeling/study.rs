@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use querist_engine::narrow::Renumbered;
-use querist_engine::pool::{Draw, Objective};
+use querist_engine::pool::{Draw, Objective, PoolLearner as _};
 use querist_engine::session::{Moment, Settings as SessionSettings, Study};
 use querist_engine::step::StepSize;
 use querist_engine::stop::Rule;
@@ -85,7 +85,7 @@ pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<S
     let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
     let make = move || {
         let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
-        build::fitted_pool(&settings, &resolved, Draw::Scan, fitted, count)
+        build::refit_pool(&settings, &resolved, Draw::Scan, fitted, count)
     };
     let rule = make()?.rules().rule.name();
     let stop = Rule::Gain { batch: 50, below: 0.002 };

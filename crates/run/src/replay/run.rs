@@ -3,7 +3,7 @@
 use querist_data::Encoder;
 use querist_engine::index::Coefficients;
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{Draw, PoolLearner, Replacement};
+use querist_engine::pool::{Draw, PoolLearner as _, Replacement};
 use querist_ledger::{Ledger, ModelFile};
 use querist_rows::{DenseRows, Rows};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::build::{self, FitSettings, Resolved};
 use crate::error::{Context, Error, Result, bail};
 use crate::event::{self, RunEvent};
 use crate::model_file::{self, ModelHeader};
-use crate::pool::{coefficients, seed_labels};
+use crate::pool::{RunLearner, coefficients, seed_labels};
 use crate::settings::Settings;
 
 /// A run that was replayed from its ledger.
@@ -96,19 +96,14 @@ fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
 }
 
 /// Returns the learner of a pool's ledger at its start.
-pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
+pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<RunLearner> {
     let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), build::draw)?;
     let number = |key: &str| -> Result<usize> {
         let note = ledger.note(key).and_then(|text| text.parse().ok());
         note.with_context(|| format!("the ledger's number of {key}"))
     };
     let rows = number("rows")?;
-    let apart = |learner: PoolLearner| -> Result<PoolLearner> {
-        Ok(match header["apart"].as_f64() {
-            Some(within) => learner.kept_apart(within)?,
-            None => learner,
-        })
-    };
+    let apart = header["apart"].as_f64();
     if header["fit"] == "refit" {
         let objective = build::objective(header["objective"].as_str().unwrap_or_default())?;
         let given = seed_labels::from_note(ledger.note("given").unwrap_or_default())?;
@@ -123,15 +118,18 @@ pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolv
             None => Rows::Dense(DenseRows::new(resolved.dim)),
         };
         let fitted = FitSettings { objective, empty };
-        let mut learner = apart(build::fitted_pool(settings, resolved, draw, fitted, rows)?)?;
+        let mut learner = build::refit_pool(settings, resolved, draw, fitted, rows)?;
+        apart.map_or(Ok(()), |within| learner.diversify(within))?;
         for (row, label, features) in &given {
             let x = Rows::from_bytes(features, resolved.dim).context("the features of a given label are no row")?;
-            learner.give(*row, x.row(0), *label);
+            learner.add_seed_label(*row, x.row(0), *label);
         }
         learner.set_askable(number("askable")?);
-        return Ok(learner);
+        return Ok(learner.into());
     }
     let again = header["repeat"].as_bool().unwrap_or(false);
     let replacement = if again { Replacement::With } else { Replacement::Without };
-    build::pool(settings, resolved, draw, replacement, rows).and_then(apart)
+    let mut learner = build::sgd_pool(settings, resolved, draw, replacement, rows)?;
+    apart.map_or(Ok(()), |within| learner.diversify(within))?;
+    Ok(learner.into())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use querist_engine::pool::{Assessment, NotAssessed};
+use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _};
 use querist_engine::session::Apprentice;
 use querist_engine::stop::{Needed, Outlook};
 use querist_ledger::Ledger;
@@ -79,19 +79,20 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
     outcome.put("loss", learner.learner().task().name().into());
     outcome.put("rule", learner.rules().rule.name().into());
     outcome.count("labels", "labels so far", learner.answered());
-    match learner.assess(None) {
+    let Some(pool) = learner.as_refit() else {
+        if arguments.target.is_some() {
+            bail!("--target needs estimates, and a run of steps has none: say --fit refit when it is made");
+        }
+        outcome.put("next", Value::Null);
+        outcome.remarks.push("a run of steps has no estimates: --fit refit has".to_owned());
+        return report_rate(arguments, rate, outcome);
+    };
+    match pool.assess(None) {
         Ok(assessed) => report_gain(arguments, learner.askable(), &assessed, outcome)?,
         Err(NotAssessed::NoProbabilities) => {
             bail!("`--draw top` has no probabilities, so nothing can be foretold from its labels");
         }
         Err(NotAssessed::Draws(invalid)) => bail!("nothing can be foretold: {invalid}"),
-        Err(NotAssessed::Steps | NotAssessed::Repeated) => {
-            if arguments.target.is_some() {
-                bail!("--target needs estimates, and a run of steps has none: say --fit refit when it is made");
-            }
-            outcome.put("next", Value::Null);
-            outcome.remarks.push("a run of steps has no estimates: --fit refit has".to_owned());
-        }
     }
     report_rate(arguments, rate, outcome)
 }

@@ -1,7 +1,7 @@
 //! Estimates for the whole pool from its labels, and advice on stopping.
 
 use querist_engine::estimate::{ClassScores, Estimate, Warning};
-use querist_engine::pool::{Assessment, NotAssessed, PoolLearner};
+use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _, RefitPool};
 use querist_engine::stop::{Advice, Rule};
 use querist_rows::Rows;
 use querist_run::pool::stop::{BATCH, GAIN};
@@ -20,7 +20,7 @@ pub(super) struct Pool<'a> {
 }
 
 /// Reports the estimate, its random twin and advice on stopping.
-pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>, stop: Option<&Rule>) {
+pub(super) fn tell(outcome: &mut Outcome, learner: &RefitPool, pool: &Pool<'_>, stop: Option<&Rule>) {
     let assessed = match learner.assess(Some(pool.rows)) {
         Ok(assessed) => assessed,
         Err(reason) => {
@@ -29,7 +29,6 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>
             }
             let why = match reason {
                 NotAssessed::NoProbabilities => return,
-                NotAssessed::Steps | NotAssessed::Repeated => "it is not fitted to rows asked once".to_owned(),
                 NotAssessed::Draws(invalid) => invalid.to_string(),
             };
             outcome.remarks.push(format!("no estimate for the pool: {why}"));

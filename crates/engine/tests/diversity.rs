@@ -4,7 +4,9 @@ mod common;
 
 use common::{Recipe, plain, without_zeros};
 use querist_engine::fit::Refit;
-use querist_engine::pool::{ColdStart, Draw, Drawn, LESS, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{
+    Draw, Drawn, NEAR_FACTOR, Objective, PoolLearner, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings,
+};
 use querist_engine::stream::Importance;
 use querist_engine::task::{self, Labels};
 use querist_rows::Features;
@@ -26,11 +28,13 @@ fn repeated(n: usize) -> (Rows, Vec<f64>) {
     (Rows::Dense(rows), (0..n).map(|row| labels[row / 4]).collect())
 }
 
-fn learner(rows: &Rows, draw: Draw, seed: u64) -> PoolLearner {
+fn learner(rows: &Rows, draw: Draw, seed: u64) -> SgdPool {
     let recipe = Recipe { start: Some(vec![1.5, -0.5, 0.25, 0.0]), ..Recipe::new("logistic", "entropy", 3) };
     let importance = Importance::Equivalent;
-    let settings = PoolSettings { draw, replacement: Replacement::Without, importance, seed };
-    PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap().kept_apart(WITHIN).unwrap()
+    let settings = SgdSettings { draw, replacement: Replacement::Without, importance, seed };
+    let mut pool = SgdPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
+    pool.diversify(WITHIN).unwrap();
+    pool
 }
 
 /// Returns whether two rows are near, computed from the definition.
@@ -46,8 +50,8 @@ fn are_near(rows: &Rows, a: usize, b: usize) -> bool {
 }
 
 /// Returns U of every row after these were drawn, computed from the definition.
-fn by_definition(learner: &PoolLearner, rows: &Rows, drawn: &[usize], asked: &[usize]) -> Vec<f64> {
-    let share = |row: usize| if drawn.iter().any(|other| are_near(rows, row, *other)) { LESS } else { 1.0 };
+fn by_definition(learner: &SgdPool, rows: &Rows, drawn: &[usize], asked: &[usize]) -> Vec<f64> {
+    let share = |row: usize| if drawn.iter().any(|other| are_near(rows, row, *other)) { NEAR_FACTOR } else { 1.0 };
     let left = |row: usize| f64::from(u8::from(!asked.contains(&row)));
     (0..rows.len()).map(|row| left(row) * share(row) * learner.uncertainty(rows.row(row))).collect()
 }
@@ -106,17 +110,15 @@ fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
     let (rows, labels) = repeated(240);
     let (mut repeats, mut differences) = ([0, 0], vec![]);
     for seed in 0..150 {
-        for (index, apart) in [false, true].into_iter().enumerate() {
+        for (index, is_diversified) in [false, true].into_iter().enumerate() {
             let task = task::parse("logistic", Labels::Binary).unwrap();
             let refit = Refit::new(&*task, true, rows.empty_like(), Some(1.0), seed).unwrap();
             let recipe = Recipe { seed, ..Recipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
-            let importance = Importance::Equivalent;
-            let settings = PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance, seed };
-            let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings)
-                .unwrap()
-                .fitted_by(refit, Objective::AsAsked, ColdStart::new(Labels::Binary));
-            if apart {
-                learner = learner.kept_apart(WITHIN).unwrap();
+            let (draw, objective) = (Draw::Scan, Objective::AsAsked);
+            let settings = RefitSettings { draw, seed, refit, objective, labels: Labels::Binary };
+            let mut learner = RefitPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
+            if is_diversified {
+                learner.diversify(WITHIN).unwrap();
             }
             for _ in 0..12 {
                 let batch: Vec<Drawn> = (0..6).map(|_| learner.ask(&rows).unwrap()).collect();
@@ -128,7 +130,7 @@ fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
                     batch.iter().map(|drawn| (rows.row(drawn.row), *drawn, labels[drawn.row])).collect();
                 learner.answer(&answers).unwrap();
             }
-            if apart {
+            if is_diversified {
                 let right = (0..rows.len()).filter(|row| {
                     let mut score = [0.0];
                     learner.learner().scores(rows.row(*row), &mut score);
@@ -155,14 +157,14 @@ fn rows_without_features_are_near_each_other_only() {
     let recipe = Recipe::new("logistic", "constant", 1);
     let (replacement, importance) = (Replacement::Without, Importance::Equivalent);
     for seed in 0..50 {
-        let settings = PoolSettings { draw: Draw::Scan, replacement, importance, seed };
-        let mut learner =
-            PoolLearner::new(recipe.learner(), recipe.rules(), 3, settings).unwrap().kept_apart(WITHIN).unwrap();
+        let settings = SgdSettings { draw: Draw::Scan, replacement, importance, seed };
+        let mut learner = SgdPool::new(recipe.learner(), recipe.rules(), 3, settings).unwrap();
+        learner.diversify(WITHIN).unwrap();
         let (first, second) = (learner.ask(&rows).unwrap(), learner.ask(&rows).unwrap());
         let expected = match (first.row, second.row) {
             (2, _) => 0.5,
-            (_, 2) => 1.0 / (1.0 + LESS),
-            _ => LESS / (1.0 + LESS),
+            (_, 2) => 1.0 / (1.0 + NEAR_FACTOR),
+            _ => NEAR_FACTOR / (1.0 + NEAR_FACTOR),
         };
         assert!((second.probability.unwrap() - expected).abs() < 1e-12);
     }
