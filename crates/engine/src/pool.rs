@@ -9,9 +9,11 @@
 //! ([`RefitPool`]). Both draw by a [`PoolSampler`], and [`PoolLearner`] is their common interface.
 
 use std::fmt::{self, Display};
+use std::str::FromStr;
 
 use crate::estimate;
 use crate::learner::{Diverged, Learner};
+use crate::name::{self, NameError};
 use crate::rows::{Row, Rows};
 use crate::rule::{Rule, Scale};
 use crate::settings::IllegalSettings;
@@ -48,6 +50,29 @@ pub enum Draw {
     Scan,
     /// The most uncertain row, the first of equals; deterministic.
     Top,
+}
+
+impl Draw {
+    /// All methods.
+    pub const ALL: [Self; 3] = [Draw::Reject, Draw::Scan, Draw::Top];
+}
+
+impl Display for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Draw::Reject => "reject",
+            Draw::Scan => "scan",
+            Draw::Top => "top",
+        })
+    }
+}
+
+impl FromStr for Draw {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        name::find("draw", text, &Self::ALL)
+    }
 }
 
 /// The choice between drawing with and without replacement.

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
 use crate::settings::{Clock as ClockSetting, Settings};
-use crate::step;
 
 /// Returns the kind of labels of a run.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
@@ -90,8 +89,8 @@ fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim
         ClockSetting::Query => Clock::Query,
         ClockSetting::Raw => Clock::Raw,
     };
-    let constraint = Constraint { l2: settings.l2, radius: settings.radius };
-    let optimizer = Optimizer::new(step::momentum(&settings.momentum)?, clock, constraint);
+    let constraint = Constraint { l2: settings.l2.unwrap_or(0.0), radius: settings.radius };
+    let optimizer = Optimizer::new(*settings.momentum, clock, constraint);
     let steps = Steps::new(resolved.step);
     Ok(Learner::new(task, !settings.no_intercept, dim, optimizer, steps, settings.start.as_deref())?)
 }
@@ -172,52 +171,10 @@ pub fn refit_pool(
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = pool_rules(settings, &*task, labels, true)?;
-    let strength = (0.0 < settings.l2).then_some(settings.l2);
-    let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, strength, settings.seed)?;
+    let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, settings.l2, settings.seed)?;
     let learner = learner(settings, task, resolved)?;
     let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };
     Ok(RefitPool::new(learner, rules, rows, pool)?)
-}
-
-/// Parses the name of a draw method.
-///
-/// # Errors
-/// If the name is unknown.
-pub fn draw(name: &str) -> Result<Draw> {
-    match [Draw::Reject, Draw::Scan, Draw::Top].into_iter().find(|draw| draw_name(*draw) == name) {
-        Some(draw) => Ok(draw),
-        None => bail!("`{name}` is no draw; there are reject, scan and top"),
-    }
-}
-
-/// Returns the name of a draw method in ledgers.
-pub fn draw_name(draw: Draw) -> &'static str {
-    match draw {
-        Draw::Reject => "reject",
-        Draw::Scan => "scan",
-        Draw::Top => "top",
-    }
-}
-
-/// Parses the name of a fit objective.
-///
-/// # Errors
-/// If the name is unknown.
-pub fn objective(name: &str) -> Result<Objective> {
-    let all = [Objective::AsAsked, Objective::Equivalent, Objective::Original];
-    match all.into_iter().find(|objective| objective_name(*objective) == name) {
-        Some(objective) => Ok(objective),
-        None => bail!("`{name}` is no objective"),
-    }
-}
-
-/// Returns the name of a fit objective in ledgers.
-pub fn objective_name(objective: Objective) -> &'static str {
-    match objective {
-        Objective::AsAsked => "as-asked",
-        Objective::Equivalent => "equivalent",
-        Objective::Original => "original",
-    }
 }
 
 /// The format of labels and steps in ledgers.
@@ -301,13 +258,5 @@ mod tests {
         }
         assert!(serde_json::from_str::<Resolved>(r#"{"labels":null,"dim":3,"step":["auto"]}"#).is_err());
         assert!(serde_json::from_str::<Resolved>(r#"{"labels":2,"dim":3,"step":["other"]}"#).is_err());
-    }
-
-    #[test]
-    fn names_of_draws_and_objectives_are_known_or_rejected() {
-        for draw in [Draw::Reject, Draw::Scan, Draw::Top] {
-            assert_eq!(super::draw(draw_name(draw)).unwrap(), draw);
-        }
-        assert!(super::draw("rejection").is_err() && super::objective("asked").is_err());
     }
 }

@@ -14,13 +14,13 @@ use querist_engine::learner::{Diverged, Learner};
 use querist_engine::narrow::Narrow;
 use querist_engine::pool::{Draw, Drawn, NoRow, Objective, PoolLearner, Replacement};
 use querist_engine::scorer::Score;
-use querist_engine::stop::Rule;
+use querist_engine::stop::StopRule;
 use serde_json::{Value, json};
 
 pub use curve::CurvePoint;
 pub use learner::RunLearner;
 
-use crate::build::{self, FitSettings, Resolved, draw_name, objective_name};
+use crate::build::{self, FitSettings, Resolved};
 use crate::error::{Result, bail};
 use crate::feed;
 use crate::files::{FileSettings, input};
@@ -29,6 +29,7 @@ use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
 use crate::settings::Settings;
 use crate::step::{self, StepContext};
+use crate::written::Written;
 use curve::{Diary, is_milestone};
 use test_rows::TestRows;
 
@@ -46,7 +47,7 @@ pub struct PoolRunSettings {
     /// A file with the ids of rows whose labels are known at the start, one per line.
     pub seed_labels: Option<PathBuf>,
     /// A rule that stops the run before its budget is spent, such as `target=0.95` or `gain=0.002`.
-    pub stop: Option<String>,
+    pub stop: Option<Written<StopRule>>,
     /// Whether rows can be queried again.
     pub repeat: bool,
     /// The number of labels per step.
@@ -119,13 +120,13 @@ pub struct PoolRun {
     /// The full name of the rule.
     pub rule: String,
     /// The rule that stops the run before its budget is spent.
-    pub stop: Option<Rule>,
+    pub stop: Option<StopRule>,
 }
 
 impl PoolRun {
     /// Reads the pool and opens the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &PoolRunSettings, monitor: &dyn Monitor) -> Result<Self> {
-        let stop = stop::parse(settings.stop.as_deref())?;
+        let stop = settings.stop.as_deref().cloned();
         let options = settings.files.options(settings.learner.loss.as_deref())?;
         let mut loaded = monitor.wait("reading the pool", || load(&input(&settings.data), &options))?;
         let mut test = match &settings.test {
@@ -151,7 +152,7 @@ impl PoolRun {
         loaded: Loaded,
         narrow: Option<Narrow>,
         test: Option<TestRows>,
-        stop: Option<Rule>,
+        stop: Option<StopRule>,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let Loaded { encoder, batch: pool, bad } = loaded;
@@ -362,7 +363,7 @@ fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Resul
         horizon: Some((settings.budget as f64 / settings.batch as f64).ceil()),
         feasible_c: 1.0,
     };
-    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::parse(&settings.learner, &context)? })
+    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::resolve(&settings.learner, &context)? })
 }
 
 fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<RunLearner> {
@@ -390,7 +391,7 @@ fn header(settings: &PoolRunSettings) -> Value {
         "command": "pool",
         "data": {"file": settings.data.display().to_string(), "fingerprint": feed::fingerprint(&settings.data)},
         "budget": settings.budget,
-        "draw": draw_name(settings.draw),
+        "draw": settings.draw.to_string(),
         "repeat": settings.repeat,
         "batch": settings.batch,
         "test_fraction": settings.test_fraction,
@@ -403,7 +404,7 @@ fn header(settings: &PoolRunSettings) -> Value {
     // A run with gradient steps keeps the header of older versions.
     if let Some(objective) = settings.fit {
         header["fit"] = "refit".into();
-        header["objective"] = objective_name(objective).into();
+        header["objective"] = objective.to_string().into();
         header["stop"] = json!(settings.stop);
     }
     header

@@ -130,7 +130,7 @@ impl Source {
 
 /// Returns whether the step depends on the sizes of features and the number of rows.
 fn needs_sizes(settings: &StreamRunSettings) -> bool {
-    ["theory", "pilot"].iter().any(|name| settings.learner.step.starts_with(name))
+    settings.learner.step.needs_sizes()
 }
 
 /// A stream run.
@@ -329,7 +329,7 @@ fn resolve(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor)
         horizon: source.length(settings, monitor)?,
         feasible_c: u_max.sqrt().recip(),
     };
-    Ok(Resolved { labels: source.labels, dim: source.dim, step: step::parse(learner, &context)? })
+    Ok(Resolved { labels: source.labels, dim: source.dim, step: step::resolve(learner, &context)? })
 }
 
 /// Returns the header of the ledger, which identifies the run.

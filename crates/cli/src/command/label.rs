@@ -24,6 +24,7 @@ use crate::run::files::DataArgs;
 use crate::run::list::{List, entries};
 use crate::run::output::count;
 use crate::run::progress::{Terminal, say};
+use crate::run::settings::optional_l2;
 
 mod access;
 mod announce;
@@ -152,7 +153,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let settings = Settings {
         loss: arguments.loss.clone(),
         rule: arguments.rule.clone(),
-        l2: arguments.l2,
+        l2: optional_l2(arguments.l2),
         seed: arguments.seed,
         ..Settings::default()
     };

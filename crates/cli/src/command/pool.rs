@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner as _};
-use querist_run::build::{draw_name, objective_name};
 use querist_run::model_file::ModelHeader;
 use querist_run::pool::{CurvePoint, PoolRun, PoolRunSettings, Stopped};
 use querist_run::text::grouped;
@@ -18,7 +17,7 @@ mod arguments;
 pub(super) mod assessed;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
-    let settings = arguments.settings();
+    let settings = arguments.settings()?;
     arguments.check(&settings)?;
     let terminal = Terminal::new(arguments.output.quiet);
     let mut run = PoolRun::open(&settings, &terminal)?;
@@ -75,14 +74,14 @@ fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stop
     outcome.put("loss", run.loss.clone().into());
     outcome.put("rule", run.rule.clone().into());
     match run.learner.as_refit() {
-        None => outcome.put("step", settings.learner.step.clone().into()),
+        None => outcome.put("step", settings.learner.step.to_string().into()),
         Some(pool) => {
             outcome.put("fit", "refit".into());
-            outcome.put("objective", settings.fit.map(objective_name).into());
+            outcome.put("objective", settings.fit.map(|objective| objective.to_string()).into());
             outcome.put("l2", number(pool.refit().strength()));
         }
     }
-    outcome.put("draw", draw_name(settings.draw).into());
+    outcome.put("draw", settings.draw.to_string().into());
     outcome.put("seed", settings.learner.seed.into());
     outcome.data(&run.encoder);
     outcome.count("rows", "rows in the pool", (run.pool.rows.len() - run.held_out()) as u64);

@@ -63,24 +63,24 @@ enum Synthetic {
 
 impl Arguments {
     /// Returns the settings from the command line.
-    fn settings(&self) -> StreamRunSettings {
-        StreamRunSettings {
+    fn settings(&self) -> Result<StreamRunSettings> {
+        Ok(StreamRunSettings {
             data: self.data.clone(),
             observations: self.observations,
             warm_up: self.warm_up,
             shuffle: self.shuffle,
-            learner: self.learner.settings(),
+            learner: self.learner.settings()?,
             files: self.files.settings(),
             recording: self.output.recording(),
             test: self.output.test.clone(),
             test_fraction: self.output.test_fraction,
-        }
+        })
     }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.output.check(arguments.data.as_deref())?;
-    let settings = arguments.settings();
+    let settings = arguments.settings()?;
     if settings.data.is_some() && settings.observations.is_some() {
         bail!("--observations goes with --synthetic");
     }
@@ -186,7 +186,7 @@ fn report(outcome: &mut Outcome, settings: &Settings, learner: &StreamLearner, s
     let observed = totals.observed.max(1) as f64;
     outcome.put("loss", names.0.into());
     outcome.put("rule", names.1.into());
-    outcome.put("step", settings.step.clone().into());
+    outcome.put("step", settings.step.to_string().into());
     outcome.put("seed", settings.seed.into());
     outcome.put("settings", json!(settings));
     outcome.count("observed", "observed", totals.observed);

@@ -1,8 +1,12 @@
 //! The answers of a pool and the fit to them.
 
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
 use super::Drawn;
 use crate::estimate::{self, Draw};
 use crate::fit::Refit;
+use crate::name::{self, NameError};
 use crate::rows::Row;
 use crate::rule::Rule;
 use crate::task::Labels;
@@ -16,6 +20,29 @@ pub enum Objective {
     Equivalent,
     /// Weight 1/p: the loss itself on the pool.
     Original,
+}
+
+impl Objective {
+    /// All objectives.
+    pub const ALL: [Self; 3] = [Objective::AsAsked, Objective::Equivalent, Objective::Original];
+}
+
+impl Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Objective::AsAsked => "as-asked",
+            Objective::Equivalent => "equivalent",
+            Objective::Original => "original",
+        })
+    }
+}
+
+impl FromStr for Objective {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        name::find("objective", text, &Self::ALL)
+    }
 }
 
 /// A cold start, which draws uniformly until a fit is possible: for at least `least` labels, then until every class has

@@ -8,7 +8,7 @@ use crate::pool::{Assessment, Drawn, LabeledDraw, PoolLearner, RefitPool};
 use crate::rows::Rows;
 use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
-use crate::stop::{self, Advice};
+use crate::stop::{Advice, StopRule};
 
 /// A function that returns the displayed content of an item, by its row. Ledgers store the content and identify it by
 /// its SHA-256 digest.
@@ -35,7 +35,7 @@ pub struct Study {
     /// Creates a fitting learner in its initial state.
     pub learner: Box<dyn Fn() -> RefitPool + Send + Sync>,
     /// The rule that advises when to stop.
-    pub stop: stop::Rule,
+    pub stop: StopRule,
 }
 
 impl Study {

@@ -15,7 +15,7 @@ use querist_engine::session::{
     Apprentice, Moment, NoMore, Outcome, Refused, Response, Session, SessionEvent, Settings, Study,
 };
 use querist_engine::step::{StepSize, Steps};
-use querist_engine::stop::Rule as Stop;
+use querist_engine::stop::StopRule as Stop;
 use querist_engine::stream::Rules;
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};

@@ -7,7 +7,7 @@ use querist_engine::narrow::Renumbered;
 use querist_engine::pool::{Draw, Objective, PoolLearner as _};
 use querist_engine::session::{Moment, Settings as SessionSettings, Study};
 use querist_engine::step::StepSize;
-use querist_engine::stop::Rule;
+use querist_engine::stop::StopRule;
 use querist_engine::task::Labels;
 use querist_ledger::{Ledger, Record};
 
@@ -88,7 +88,7 @@ pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<S
         build::refit_pool(&settings, &resolved, Draw::Scan, fitted, count)
     };
     let rule = make()?.rules().rule.name();
-    let stop = Rule::Gain { batch: 50, below: 0.002 };
+    let stop = StopRule::Gain { batch: 50, below: 0.002 };
     let learner = Box::new(move || make().expect("it was made before"));
     let content = Box::new(move |row| displayed.content(row));
     let hidden = hidden.digests;

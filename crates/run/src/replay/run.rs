@@ -3,7 +3,7 @@
 use querist_data::Encoder;
 use querist_engine::index::Coefficients;
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{Draw, PoolLearner as _, Replacement};
+use querist_engine::pool::{Draw, Objective, PoolLearner as _, Replacement};
 use querist_ledger::{Ledger, ModelFile};
 use querist_rows::{DenseRows, Rows};
 use serde_json::Value;
@@ -97,7 +97,7 @@ fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
 
 /// Returns the learner of a pool's ledger at its start.
 pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<RunLearner> {
-    let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), build::draw)?;
+    let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), str::parse::<Draw>)?;
     let number = |key: &str| -> Result<usize> {
         let note = ledger.note(key).and_then(|text| text.parse().ok());
         note.with_context(|| format!("the ledger's number of {key}"))
@@ -105,7 +105,7 @@ pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolv
     let rows = number("rows")?;
     let apart = header["apart"].as_f64();
     if header["fit"] == "refit" {
-        let objective = build::objective(header["objective"].as_str().unwrap_or_default())?;
+        let objective = header["objective"].as_str().unwrap_or_default().parse::<Objective>()?;
         let given = seed_labels::from_note(ledger.note("given").unwrap_or_default())?;
         let asked = event::events(ledger).find_map(|event| match event {
             Ok(RunEvent::Asked { features, .. }) => Some(features),

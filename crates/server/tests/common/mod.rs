@@ -16,7 +16,7 @@ use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
 use querist_engine::rule;
 use querist_engine::session::{Settings, Study};
 use querist_engine::step::{StepSize, Steps};
-use querist_engine::stop::Rule;
+use querist_engine::stop::StopRule;
 use querist_engine::stream::Rules;
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
@@ -54,7 +54,7 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
         RefitPool::new(learner, Rules { warm: None, rule }, items, settings).unwrap()
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
-    let stop = Rule::Gain { batch: 50, below: 0.01 };
+    let stop = StopRule::Gain { batch: 50, below: 0.01 };
     Arc::new(Study {
         rows,
         renumbered: None,

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use querist_engine::name::NameError;
 use querist_engine::pool::{Draw, Objective};
-use querist_run::build::objective_name;
+use querist_engine::stop::StopRule;
 use querist_run::pool::PoolRunSettings;
 use querist_run::settings::Clock;
+use querist_run::step::{StepName, TheoryFactor};
 use querist_run::text::grouped;
+use querist_run::written::Written;
 
 use crate::run::files::DataArgs;
 use crate::run::output::{OutputArgs, count};
@@ -92,24 +95,25 @@ enum ObjectiveName {
 
 impl Arguments {
     /// Returns the settings from the command line.
-    pub(super) fn settings(&self) -> PoolRunSettings {
-        PoolRunSettings {
+    pub(super) fn settings(&self) -> Result<PoolRunSettings> {
+        let stop = self.stop.as_deref().map(str::parse::<Written<StopRule>>).transpose();
+        Ok(PoolRunSettings {
             data: self.data.clone(),
             budget: self.budget,
             draw: self.draw(),
             fit: (self.fit == FitName::Refit).then(|| self.objective()),
             seed_labels: self.seed_labels.clone(),
-            stop: self.stop.clone(),
+            stop: stop.map_err(|error: NameError| anyhow!("--stop {error}"))?,
             repeat: self.repeat,
             batch: self.batch,
             apart: self.apart,
             keep_asks: self.asks,
-            learner: self.learner.settings(),
+            learner: self.learner.settings()?,
             files: self.files.settings(),
             recording: self.output.recording(),
             test: self.output.test.clone(),
             test_fraction: self.output.test_fraction,
-        }
+        })
     }
 
     fn draw(&self) -> Draw {
@@ -134,10 +138,9 @@ impl Arguments {
         let mut parts = vec![format!("fitted after every {after}")];
         match self.objective() {
             Objective::AsAsked => {}
-            objective => parts.push(format!("objective {}", objective_name(objective))),
+            objective => parts.push(format!("objective {objective}")),
         }
-        let learner = self.learner.settings();
-        if let (Some(rule), Some(labels)) = (&learner.warm_rule, learner.warm_labels) {
+        if let Some((rule, labels)) = self.learner.warm() {
             parts.push(format!("{labels} labels by {rule} first"));
         }
         parts.join(", ")
@@ -180,7 +183,7 @@ impl Arguments {
             bail!("--repeat is for steps: say --fit sgd with it; a fit has every row once");
         }
         if settings.draw == Draw::Top && objective != Objective::AsAsked {
-            bail!("--objective {} needs probabilities, and --draw top has none", objective_name(objective));
+            bail!("--objective {objective} needs probabilities, and --draw top has none");
         }
         if settings.draw == Draw::Top && self.stop.is_some() {
             bail!("--stop needs estimates, estimates need probabilities, and --draw top has none");
@@ -195,7 +198,7 @@ fn check_step(settings: &PoolRunSettings) -> Result<()> {
     if settings.learner.clock == Clock::Raw {
         bail!("--clock raw is for streams: in a pool no observation passes by without being asked");
     }
-    if step.starts_with("pilot") || step == "theory:c=oracle" {
+    if matches!(**step, StepName::Pilot | StepName::Theory(TheoryFactor::Oracle)) {
         bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
     }
     Ok(())

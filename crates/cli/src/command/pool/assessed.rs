@@ -2,9 +2,9 @@
 
 use querist_engine::estimate::{ClassScores, Estimate, Warning};
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _, RefitPool};
-use querist_engine::stop::{Advice, Rule};
+use querist_engine::stop::{Advice, GAIN_BATCH, StopRule};
 use querist_rows::Rows;
-use querist_run::pool::stop::{BATCH, GAIN};
+use querist_run::pool::stop::GAIN;
 use serde_json::{Value, json};
 
 use crate::number::{json as number, show};
@@ -20,7 +20,7 @@ pub(super) struct Pool<'a> {
 }
 
 /// Reports the estimate, its random twin and advice on stopping.
-pub(super) fn tell(outcome: &mut Outcome, learner: &RefitPool, pool: &Pool<'_>, stop: Option<&Rule>) {
+pub(super) fn tell(outcome: &mut Outcome, learner: &RefitPool, pool: &Pool<'_>, stop: Option<&StopRule>) {
     let assessed = match learner.assess(Some(pool.rows)) {
         Ok(assessed) => assessed,
         Err(reason) => {
@@ -50,7 +50,7 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &RefitPool, pool: &Pool<'_>, 
     if let Some(warning) = &score.warning {
         outcome.remarks.push(warning.to_string());
     }
-    let default = Rule::Gain { batch: BATCH, below: GAIN };
+    let default = StopRule::Gain { batch: GAIN_BATCH, below: GAIN };
     let mut advice = stop.unwrap_or(&default).advise(&assessed.progress());
     if learner.left() == 0 {
         advice = Advice { stop: true, why: "no row is left to ask".to_owned() };
