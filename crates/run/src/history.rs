@@ -83,7 +83,7 @@ impl History {
         let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
         let finished = ledger.note("finished").map(serde_json::from_str).transpose()?;
         let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
-        let encoder = encoder.map_err(Error::Invalid)?;
+        let encoder = encoder.map_err(Error::Encoder)?;
         let resolved = ledger.note("learner").map(serde_json::from_str::<Resolved>).transpose()?;
         let mut task = resolved.map(|resolved| resolved.labels);
         let named = named(&header, encoder.as_ref())?;

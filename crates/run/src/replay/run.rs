@@ -38,7 +38,7 @@ impl ReplayedRun {
 
     fn model_of(&self, ledger: &Ledger, rule: &str) -> Result<ModelFile> {
         let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
-        let mut encoder = encoder.map_err(Error::Invalid)?;
+        let mut encoder = encoder.map_err(Error::Encoder)?;
         if let Some(encoder) = &mut encoder {
             encoder.widen(self.found.sums.dim);
         }

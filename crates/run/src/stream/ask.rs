@@ -144,7 +144,7 @@ struct Opening {
 fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
     let Some(ledger) = ledger else { return Ok(None) };
     let (Some(resolved), Some(encoder)) = (ledger.note("learner"), ledger.note("encoder")) else { return Ok(None) };
-    let encoder = Encoder::from_json(encoder).map_err(Error::Invalid)?;
+    let encoder = Encoder::from_json(encoder).map_err(Error::Encoder)?;
     Ok(Some(Opening { encoder, resolved: serde_json::from_str(resolved)?, first: vec![] }))
 }
 
