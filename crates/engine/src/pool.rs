@@ -111,11 +111,11 @@ pub struct Drawn {
 
 impl Drawn {
     /// Returns the probability U/ΣU of the row among the `left` that could be drawn; `None` if it is unknown.
-    pub fn chance(&self, left: usize) -> Option<estimate::Draw> {
+    pub fn draw_probability(&self, left: usize) -> Option<estimate::DrawProbability> {
         let total = self.rate? * left as f64;
         // A sampled ΣU may be too small, even 0.
         let share = |u: f64| if u == 0.0 { 0.0 } else { (u / total).min(1.0) };
-        Some(estimate::Draw { probability: share(self.uncertainty), floor: share(self.least) })
+        Some(estimate::DrawProbability { probability: share(self.uncertainty), floor: share(self.least) })
     }
 }
 

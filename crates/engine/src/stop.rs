@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use querist_theory::registry::unknown;
 
-use crate::estimate::{Draw, Estimate, Estimator, Invalid};
+use crate::estimate::{DrawProbability, Estimate, Estimator, Invalid};
 use crate::name::NameError;
 
 mod gain;
@@ -201,7 +201,11 @@ impl<'a> Progress<'a> {
 }
 
 /// Returns readings of accuracy, 1 − the reading of errors, which are less noisy than those of correct decisions.
-pub fn accuracy_readings(estimator: &Estimator, wrong: &[bool], draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+pub fn accuracy_readings(
+    estimator: &Estimator,
+    wrong: &[bool],
+    draws: &[DrawProbability],
+) -> Result<Vec<f64>, Invalid> {
     let errors: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
     Ok(estimator.readings(&errors, draws)?.into_iter().map(|error| 1.0 - error).collect())
 }

@@ -70,7 +70,7 @@ fn probabilities_within_a_batch_are_exact_and_reset_by_an_answer() {
                 let drawn = learner.ask(&rows).unwrap();
                 let total: f64 = law.iter().sum();
                 assert!((drawn.probability.unwrap() - law[drawn.row] / total).abs() < 1e-12);
-                let chance = drawn.chance(rows.len() - asked.len()).unwrap();
+                let chance = drawn.draw_probability(rows.len() - asked.len()).unwrap();
                 assert!((chance.probability - law[drawn.row] / total).abs() < 1e-12);
                 let least = law.iter().copied().filter(|u| 0.0 < *u).fold(1.0, f64::min);
                 assert!(chance.floor <= least / total * (1.0 + 1e-12));

@@ -4,7 +4,7 @@ mod common;
 
 use common::{fitted_by as pool, plain};
 use querist_engine::coin::Coin;
-use querist_engine::compare::{self, Contest, Entrant, Fit, Test, Winner, summarize, verdict};
+use querist_engine::compare::{self, Contest, Entrant, Fit, TestSet, Winner, summarize, verdict};
 use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool};
 use querist_engine::rule;
 use querist_engine::task::{self, Labels};
@@ -38,7 +38,7 @@ fn probabilities_are_exact_and_above_the_floor() {
                 let drawn = learner.ask(&rows).unwrap();
                 let left: Vec<usize> = (0..300).filter(|row| !asked[*row]).collect();
                 let total: f64 = left.iter().map(|row| learner.uncertainty(rows.row(*row))).sum();
-                let chance = drawn.chance(left.len()).unwrap();
+                let chance = drawn.draw_probability(left.len()).unwrap();
                 assert!((chance.probability - drawn.uncertainty / total).abs() < 1e-12);
                 assert!((drawn.probability.unwrap() - chance.probability).abs() < 1e-12);
                 let least = left.iter().map(|row| learner.uncertainty(rows.row(*row))).fold(1.0, f64::min) / total;
@@ -186,11 +186,11 @@ fn entrants(names: &[(&str, &str, Draw)]) -> Vec<Entrant> {
 
 fn compared(
     (rows, labels): (&Rows, &[f64]),
-    test: Test<'_>,
+    test: TestSet<'_>,
     budget: u64,
     seeds: u64,
     threads: usize,
-) -> (compare::Outcome, compare::Verdict) {
+) -> (compare::Comparison, compare::ComparisonVerdict) {
     let contest = Contest { rows, labels, kind: Labels::Binary, test, budget, batch: 1 };
     let all =
         entrants(&[("random", "constant", Draw::Scan), ("margin", MARGIN, Draw::Scan), ("top", MARGIN, Draw::Top)]);
@@ -207,7 +207,7 @@ fn compared(
 #[test]
 fn a_comparison_finds_the_winner_with_any_number_of_threads() {
     let ((rows, labels), (clear_rows, clear)) = (fog(0, 900, 20, 0.5), fog(5000, 600, 20, 0.0));
-    let test = Test::Rows(&clear_rows, &clear);
+    let test = TestSet::Rows(&clear_rows, &clear);
     let (outcome, said) = compared((&rows, &labels), test, 100, 20, 1);
     assert_eq!(said.winner, Winner::Random, "{}", said.text);
     assert!(said.text.starts_with("random is better"), "{}", said.text);
@@ -226,14 +226,14 @@ fn a_comparison_finds_the_winner_with_any_number_of_threads() {
     let clear: Vec<f64> = (0..900)
         .map(|row| if rows.row(row).dot_with(&[1.0, -0.7, 0.5, 0.9, 0.0, 0.3]) < 0.2 { -1.0 } else { 1.0 })
         .collect();
-    let (_, said) = compared((&rows, &clear), Test::Share(0.3), 120, 8, 2);
+    let (_, said) = compared((&rows, &clear), TestSet::Share(0.3), 120, 8, 2);
     assert!(matches!(said.winner, Winner::Entrant(_)) && said.text.contains("of labels at"), "{}", said.text);
 
     // Labels that are pure noise: there is no winner.
     let coin = Coin::new(2, "noise");
     let noise: Vec<f64> = (0..900).map(|row| if coin.unit(row) < 0.5 { -1.0 } else { 1.0 }).collect();
-    let (_, said) = compared((&rows, &noise), Test::Share(0.3), 60, 8, 2);
+    let (_, said) = compared((&rows, &noise), TestSet::Share(0.3), 60, 8, 2);
     assert_eq!(said.winner, Winner::Nobody, "{}", said.text);
-    let (_, said) = compared((&rows, &clear), Test::Share(0.3), 60, 1, 2);
+    let (_, said) = compared((&rows, &clear), TestSet::Share(0.3), 60, 1, 2);
     assert!(said.text.starts_with("one seed cannot tell"), "{}", said.text);
 }

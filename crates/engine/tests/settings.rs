@@ -3,7 +3,7 @@
 mod common;
 
 use common::Recipe;
-use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, Test};
+use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, TestSet};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Objective, PoolLearner, Replacement, SgdPool, SgdSettings};
@@ -78,7 +78,7 @@ fn a_comparison_names_the_entrant_that_cannot_be_compared() {
     let rows = Rows::Dense(DenseRows::from_values(1, (0..30).map(|x| x as f32).collect()).unwrap());
     let labels: Vec<f64> = (0..30).map(|row| f64::from(row % 3)).collect();
     let kind = Labels::Classes(3);
-    let contest = Contest { rows: &rows, labels: &labels, kind, test: Test::Share(0.3), budget: 5, batch: 1 };
+    let contest = Contest { rows: &rows, labels: &labels, kind, test: TestSet::Share(0.3), budget: 5, batch: 1 };
     let refit = Fit::Refit { objective: Objective::AsAsked, strength: None };
     let run = |loss: &str, rule: &str, labels: Labels, fit: Fit| {
         let rule = rules(rule, labels).rule;

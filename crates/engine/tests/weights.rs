@@ -180,7 +180,7 @@ fn probabilities_from_a_sampled_rate_are_valid() {
     for (rate, least, probability, floor) in
         [(0.0, 0.0, 1.0, 0.0), (0.0, 0.1, 1.0, 1.0), (1e-320, 0.0, 1.0, 0.0), (0.06, 0.03, 0.5, 0.05)]
     {
-        let found = Drawn { rate: Some(rate), least, ..drawn }.chance(10).unwrap();
+        let found = Drawn { rate: Some(rate), least, ..drawn }.draw_probability(10).unwrap();
         assert!((found.probability - probability).abs() < 1e-15 && (found.floor - floor).abs() < 1e-15, "{found:?}");
     }
 }

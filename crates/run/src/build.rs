@@ -14,7 +14,7 @@ use querist_rows::Rows;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
-use crate::settings::{Clock as ClockSetting, Settings};
+use crate::settings::{ClockSetting, LearnerSettings};
 
 /// Returns the kind of labels of a run.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
@@ -30,18 +30,18 @@ pub fn labels(encoder: &Encoder) -> Result<Labels> {
 }
 
 /// Parses the loss.
-pub fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
+pub fn task(settings: &LearnerSettings, labels: Labels) -> Result<Box<dyn Task>> {
     Ok(task::parse(settings.loss.as_deref().unwrap_or(labels.default_loss()), labels)?)
 }
 
 /// Parses the rules of a pool.
-pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
+pub fn pool_rules(settings: &LearnerSettings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
     if !is_fitted {
         return rules(settings, task, labels);
     }
     let default = if labels == Labels::Numbers { "conditional-loss" } else { "boundary" };
     let name = |name: &str| rule::in_pool(name, labels);
-    let settings = Settings {
+    let settings = LearnerSettings {
         rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
         warm_rule: settings.warm_rule.as_deref().map(name),
         ..settings.clone()
@@ -50,7 +50,7 @@ pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitte
 }
 
 /// Parses the rules of a stream.
-pub fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Result<Rules> {
+pub fn rules(settings: &LearnerSettings, task: &dyn Task, labels: Labels) -> Result<Rules> {
     let default = match labels {
         Labels::Binary => "entropy".to_owned(),
         Labels::Classes(classes) => format!("entropy:base={classes}"),
@@ -79,12 +79,12 @@ pub struct Resolved {
 }
 
 /// Makes a learner at its start.
-pub fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
+pub fn learner(settings: &LearnerSettings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
     learner_of(settings, task, resolved, resolved.dim)
 }
 
 /// Makes a learner with `dim` features; the others are added later.
-fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
+fn learner_of(settings: &LearnerSettings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
     let clock = match settings.clock {
         ClockSetting::Query => Clock::Query,
         ClockSetting::Raw => Clock::Raw,
@@ -96,7 +96,7 @@ fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim
 }
 
 /// Makes the learner of a stream at its start.
-pub fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner> {
+pub fn stream(settings: &LearnerSettings, resolved: &Resolved) -> Result<StreamLearner> {
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = rules(settings, &*task, labels)?;
@@ -109,7 +109,7 @@ pub fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner>
 }
 
 /// Returns the importance weighting of queried gradients.
-pub fn importance(settings: &Settings) -> Importance {
+pub fn importance(settings: &LearnerSettings) -> Importance {
     if settings.importance { Importance::Original } else { Importance::Equivalent }
 }
 
@@ -138,7 +138,7 @@ pub fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<String> {
 
 /// Makes the learner of a pool that takes gradient steps, at its start.
 pub fn sgd_pool(
-    settings: &Settings,
+    settings: &LearnerSettings,
     resolved: &Resolved,
     draw: Draw,
     replacement: Replacement,
@@ -162,7 +162,7 @@ pub struct FitSettings {
 
 /// Makes the learner of a pool that fits, at its start.
 pub fn refit_pool(
-    settings: &Settings,
+    settings: &LearnerSettings,
     resolved: &Resolved,
     draw: Draw,
     fitted: FitSettings,

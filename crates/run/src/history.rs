@@ -13,7 +13,7 @@ use crate::build::{self, Resolved};
 use crate::error::{Context, Error, Result};
 use crate::event::{self, RunEvent, Sums};
 use crate::labeling::answers::AnswerRecord;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 
 /// A range of consecutive items of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Piece {
 
 /// A draw from a pool.
 #[derive(Clone, Copy, Debug)]
-pub struct Draw {
+pub struct HistoryDraw {
     /// U of the row.
     pub uncertainty: f64,
     /// `1/S`, or an unbiased estimate of it where rows are proposed.
@@ -52,7 +52,7 @@ pub struct History {
     /// A histogram of the probabilities of the queried items.
     pub taken: [u64; BINS],
     /// The draws of a pool, in order.
-    pub draws: Vec<Draw>,
+    pub draws: Vec<HistoryDraw>,
     /// Labels that existed before the first query.
     pub given: u64,
     /// The class of each answer in order, or the number.
@@ -134,7 +134,7 @@ impl History {
 
     /// Returns the full names of the loss and the rule, including defaults.
     pub fn names(&self) -> Option<(String, String)> {
-        let settings: Settings = serde_json::from_value(self.header["settings"].clone()).ok()?;
+        let settings: LearnerSettings = serde_json::from_value(self.header["settings"].clone()).ok()?;
         let task = build::task(&settings, self.task?).ok()?;
         let rules = build::pool_rules(&settings, &*task, self.task?, self.is_fitted()).ok()?;
         Some((task.name().to_owned(), rules.rule.name()))
@@ -145,7 +145,7 @@ impl History {
         let record = AnswerRecord::read(ledger)?;
         for ask in record.asks.values() {
             let Odds { uncertainty, total, left, .. } = ask.odds;
-            self.draws.push(Draw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
+            self.draws.push(HistoryDraw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
         }
         let active = record.answers.iter().filter(|answer| answer.is_active);
         self.labels.extend(active.filter_map(|answer| match answer.response {
@@ -187,7 +187,7 @@ impl History {
     fn drawn(&mut self, uncertainty: f64, inverse_rate: f64) {
         let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
         let at_random = so_far && self.is_fitted() && [1.0, LESS].contains(&uncertainty);
-        self.draws.push(Draw { uncertainty, inverse_rate, at_random });
+        self.draws.push(HistoryDraw { uncertainty, inverse_rate, at_random });
     }
 }
 

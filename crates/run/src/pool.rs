@@ -27,7 +27,7 @@ use crate::files::{FileSettings, input};
 use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 use crate::step::{self, StepContext};
 use crate::written::Written;
 use curve::{Diary, is_milestone};
@@ -57,7 +57,7 @@ pub struct PoolRunSettings {
     /// Whether to keep every draw.
     pub keep_asks: bool,
     /// The settings of the learner.
-    pub learner: Settings,
+    pub learner: LearnerSettings,
     /// The settings for reading the data.
     pub files: FileSettings,
     /// The settings for recording the run.
@@ -84,7 +84,7 @@ pub fn coefficients(learner: &Learner, narrow: Option<&Narrow>) -> Coefficients 
 }
 
 /// The reason why a run ended before its budget.
-pub enum Stopped {
+pub enum PoolRunEnd {
     /// The run spent its budget.
     Not,
     /// The stopping rule advised it.
@@ -207,20 +207,20 @@ impl PoolRun {
     }
 
     /// Draws and answers until the budget is spent, or something stops the run.
-    pub fn run(&mut self, monitor: &dyn Monitor) -> Result<Stopped> {
+    pub fn run(&mut self, monitor: &dyn Monitor) -> Result<PoolRunEnd> {
         monitor.on_start(Some(self.settings.budget), "labels");
         let stopped = self.learn(monitor)?;
         monitor.on_end();
         Ok(stopped)
     }
 
-    fn learn(&mut self, monitor: &dyn Monitor) -> Result<Stopped> {
+    fn learn(&mut self, monitor: &dyn Monitor) -> Result<PoolRunEnd> {
         if let Some(diverged) = self.diverged {
-            return Ok(Stopped::Diverged(diverged));
+            return Ok(PoolRunEnd::Diverged(diverged));
         }
         // A resumed run may already have been advised to stop, after its last step.
         if let Some(why) = self.advised() {
-            return Ok(Stopped::Advised(why));
+            return Ok(PoolRunEnd::Advised(why));
         }
         while self.learner.time() < self.settings.budget {
             let first = self.learner.time() + 1;
@@ -243,21 +243,21 @@ impl PoolRun {
                 self.write_down(first, &drawn, learned.is_ok())?;
                 if let Err(diverged) = learned {
                     self.recorder.note_divergence(diverged)?;
-                    return Ok(Stopped::Diverged(diverged));
+                    return Ok(PoolRunEnd::Diverged(diverged));
                 }
                 monitor.on_progress(self.learner.time(), None);
                 if let Some(why) = self.advised() {
                     self.recorder.flush()?;
-                    return Ok(Stopped::Advised(why));
+                    return Ok(PoolRunEnd::Advised(why));
                 }
             }
             if let Some(reason) = end {
                 self.recorder.flush()?;
-                return Ok(Stopped::NoRow(reason));
+                return Ok(PoolRunEnd::NoRow(reason));
             }
         }
         self.recorder.flush()?;
-        Ok(Stopped::Not)
+        Ok(PoolRunEnd::Not)
     }
 
     /// Returns the reason to stop here, if there is one. It checks only at milestones, so that a resumed run checks at

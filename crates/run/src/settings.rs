@@ -9,7 +9,7 @@ use crate::written::Written;
 
 /// The settings of a learner.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Settings {
+pub struct LearnerSettings {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     pub loss: Option<String>,
     /// The rule that decides what to query [default: entropy; boundary where a pool is fitted; conditional-loss for
@@ -28,7 +28,7 @@ pub struct Settings {
     /// none, heavy-ball:beta=0.9, nesterov:beta=0.9, or nesterov with its own schedule
     pub momentum: Written<Momentum>,
     /// The observations that advance momentum: queried ones, or all
-    pub clock: Clock,
+    pub clock: ClockSetting,
     /// λ: adds λ/2·‖w‖² to the loss [default: 0 for gradient steps, chosen from the answers for a fit]
     #[serde(with = "stored_l2")]
     pub l2: Option<f64>,
@@ -51,14 +51,14 @@ pub struct Settings {
 /// The observations that advance momentum.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Clock {
+pub enum ClockSetting {
     /// Queried observations
     Query,
     /// All observations
     Raw,
 }
 
-impl Default for Settings {
+impl Default for LearnerSettings {
     fn default() -> Self {
         Self {
             loss: None,
@@ -69,7 +69,7 @@ impl Default for Settings {
             horizon: None,
             rate: None,
             momentum: Momentum::None.into(),
-            clock: Clock::Query,
+            clock: ClockSetting::Query,
             l2: None,
             radius: None,
             no_intercept: false,
@@ -82,7 +82,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl LearnerSettings {
     /// Returns a flag that was set and that only gradient steps use, if any.
     pub fn of_steps(&self) -> Option<&'static str> {
         let given = [
@@ -92,7 +92,7 @@ impl Settings {
             ("--horizon", self.horizon.is_some()),
             ("--rate", self.rate.is_some()),
             ("--momentum", *self.momentum != Momentum::None),
-            ("--clock", self.clock != Clock::Query),
+            ("--clock", self.clock != ClockSetting::Query),
             ("--radius", self.radius.is_some()),
             ("--start", self.start.is_some()),
             ("--importance", self.importance),
@@ -104,7 +104,7 @@ impl Settings {
     pub fn describe(&self) -> String {
         let mut parts = vec![format!("step {}", self.step)];
         if *self.momentum != Momentum::None {
-            let clock = if self.clock == Clock::Raw { " on the raw clock" } else { "" };
+            let clock = if self.clock == ClockSetting::Raw { " on the raw clock" } else { "" };
             parts.push(format!("momentum {}{clock}", self.momentum));
         }
         parts.extend(self.l2.map(|l2| format!("l2 {l2}")));
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn settings_keep_the_text_of_ledgers() {
-        let default = serde_json::to_string(&Settings::default()).unwrap();
+        let default = serde_json::to_string(&LearnerSettings::default()).unwrap();
         assert!(default.contains(r#""step":"auto""#) && default.contains(r#""momentum":"none""#), "{default}");
         assert!(default.contains(r#""l2":0.0"#), "{default}");
         let text = default.replace(r#""auto""#, r#""fixed:eta=1e-1""#).replace(r#""l2":0.0"#, r#""l2":0.5"#);
-        let settings: Settings = serde_json::from_str(&text).unwrap();
+        let settings: LearnerSettings = serde_json::from_str(&text).unwrap();
         assert_eq!((*settings.step, settings.l2), (StepName::Fixed(0.1), Some(0.5)));
         assert_eq!(serde_json::to_string(&settings).unwrap(), text);
-        assert!(serde_json::from_str::<Settings>(&default.replace(r#""none""#, r#""some""#)).is_err());
+        assert!(serde_json::from_str::<LearnerSettings>(&default.replace(r#""none""#, r#""some""#)).is_err());
     }
 }

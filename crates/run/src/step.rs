@@ -10,7 +10,7 @@ use querist_rows::Features;
 use querist_rows::{DenseRows, Row, Rows};
 
 use crate::error::{Result, bail};
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 
 /// The facts that a step may depend on besides its name.
 pub struct StepContext<'a> {
@@ -110,7 +110,7 @@ impl StepName {
 }
 
 /// Rejects a step that is invalid for any data, before the data are read.
-pub fn check(settings: &Settings) -> Result<()> {
+pub fn check(settings: &LearnerSettings) -> Result<()> {
     let task = task::parse("logistic", Labels::Binary)?;
     let mut sample = Rows::Dense(DenseRows::new(1));
     sample.push(Row::Dense(&[1.0]));
@@ -119,7 +119,7 @@ pub fn check(settings: &Settings) -> Result<()> {
 }
 
 /// Returns the step size with its numbers.
-pub fn resolve(settings: &Settings, context: &StepContext<'_>) -> Result<StepSize> {
+pub fn resolve(settings: &LearnerSettings, context: &StepContext<'_>) -> Result<StepSize> {
     let unit = || unit_step(settings, context);
     Ok(match *settings.step {
         StepName::Auto => StepSize::Auto,
@@ -143,7 +143,7 @@ pub fn resolve(settings: &Settings, context: &StepContext<'_>) -> Result<StepSiz
     })
 }
 
-fn horizon(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
+fn horizon(settings: &LearnerSettings, context: &StepContext<'_>) -> Result<f64> {
     match settings.horizon.or(context.horizon) {
         Some(horizon) => Ok(horizon),
         None => bail!("--step {} needs --horizon, how many observations are expected", settings.step),
@@ -151,7 +151,7 @@ fn horizon(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
 }
 
 /// Returns D/(G√T).
-fn unit_step(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
+fn unit_step(settings: &LearnerSettings, context: &StepContext<'_>) -> Result<f64> {
     let horizon = horizon(settings, context)?;
     let known = settings.distance.or(settings.radius).is_some() && settings.gradient.is_some();
     if context.sample.is_empty() && !known {

@@ -15,7 +15,7 @@ use querist_run::labeling::location::Moved;
 use querist_run::labeling::open;
 use querist_run::labeling::source::{self, Data, Header};
 use querist_run::labeling::study::{import, loss_name, note_growth, note_items, study};
-use querist_run::settings::Settings;
+use querist_run::settings::LearnerSettings;
 use querist_run::text::counted;
 use querist_server::{Catalogue, Server, Setup};
 
@@ -150,12 +150,12 @@ impl Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
     let limits = arguments.network.limits()?;
-    let settings = Settings {
+    let settings = LearnerSettings {
         loss: arguments.loss.clone(),
         rule: arguments.rule.clone(),
         l2: optional_l2(arguments.l2),
         seed: arguments.seed,
-        ..Settings::default()
+        ..LearnerSettings::default()
     };
     settings.check()?;
     let path = arguments.ledger();

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner as _};
 use querist_run::model_file::ModelHeader;
-use querist_run::pool::{CurvePoint, PoolRun, PoolRunSettings, Stopped};
+use querist_run::pool::{CurvePoint, PoolRun, PoolRunEnd, PoolRunSettings};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn finish(
     mut run: PoolRun,
     arguments: &Arguments,
     settings: &PoolRunSettings,
-    stopped: &Stopped,
+    stopped: &PoolRunEnd,
     timer: &Timer,
 ) -> Result<Output> {
     let found = run.coefficients();
@@ -42,7 +42,7 @@ fn finish(
     }
     if let Some(learner) = run.learner.as_refit() {
         let pool = assessed::Pool { rows: &run.pool.rows, classes: run.encoder.classes() };
-        assessed::tell(&mut outcome, learner, &pool, run.stop.as_ref());
+        assessed::report(&mut outcome, learner, &pool, run.stop.as_ref());
     }
     outcome.parameters(&found);
     outcome.put("curve", run.curve().iter().map(point).collect());
@@ -54,7 +54,7 @@ fn finish(
     if settings.keep_asks {
         outcome.put("asks", asks.iter().map(ask).collect());
     }
-    let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
+    let diverged = if let PoolRunEnd::Diverged(diverged) = stopped { Some(*diverged) } else { None };
     let how = if settings.fit.is_some() { arguments.describe_fit() } else { settings.learner.describe() };
     let how = (how.as_str(), settings.learner.seed);
     Ok(outcome::say(&outcome, &header, how, &arguments.output, diverged, &found.theta))
@@ -70,7 +70,7 @@ fn ask((id, drawn): &(String, Drawn)) -> Value {
            "tries": drawn.tries, "fallback": drawn.fallback})
 }
 
-fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stopped: &Stopped) {
+fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stopped: &PoolRunEnd) {
     outcome.put("loss", run.loss.clone().into());
     outcome.put("rule", run.rule.clone().into());
     match run.learner.as_refit() {
@@ -96,7 +96,7 @@ fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stop
         outcome.line("asks that took a pass over the pool", grouped(run.learner.fallbacks()));
     }
     // U is 0 for all rows, or its recent mean was close to 0.
-    let stalled = matches!(stopped, Stopped::NoRow(NoRow::AllZero { .. })) || run.is_stalled();
+    let stalled = matches!(stopped, PoolRunEnd::NoRow(NoRow::AllZero { .. })) || run.is_stalled();
     outcome.put("stalled", stalled.into());
     if stalled {
         let remark = "stalled: the rule hardly asks for any row that is left; that is not convergence. Start \
@@ -114,10 +114,10 @@ fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stop
         outcome.count("test_skipped_rows", "test rows left out", skipped);
     }
     let reason = match stopped {
-        Stopped::Not => None,
-        Stopped::Advised(why) => Some(why.clone()),
-        Stopped::NoRow(reason) => Some(reason.to_string()),
-        Stopped::Diverged(diverged) => Some(diverged.to_string()),
+        PoolRunEnd::Not => None,
+        PoolRunEnd::Advised(why) => Some(why.clone()),
+        PoolRunEnd::NoRow(reason) => Some(reason.to_string()),
+        PoolRunEnd::Diverged(diverged) => Some(diverged.to_string()),
     };
     outcome.put("stopped", reason.clone().map_or(Value::Null, Value::from));
     if let Some(reason) = reason {

@@ -10,8 +10,8 @@ use querist_engine::stream::StreamLearner;
 use querist_run::event::Sums;
 use querist_run::feed::Feed;
 use querist_run::model_file::ModelHeader;
-use querist_run::settings::Settings;
-use querist_run::stream::ask::{self, Ended};
+use querist_run::settings::LearnerSettings;
+use querist_run::stream::ask::{self, LiveEnd};
 use querist_run::stream::{StreamRun, StreamRunSettings, is_stalled};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 /// Writes the model of a stream and returns the printed results.
 fn finish(
     mut run: StreamRun,
-    settings: &Settings,
+    settings: &LearnerSettings,
     output: &OutputArgs,
     stopped: Option<Diverged>,
     (terminal, timer): (&Terminal, &Timer),
@@ -140,8 +140,8 @@ fn finish(
 }
 
 /// Writes the model of a live stream and returns its last line.
-fn finish_live(settings: &Settings, output: &OutputArgs, ended: Ended) -> Result<Output> {
-    let Ended { mut live, loss, rule, warning } = ended;
+fn finish_live(settings: &LearnerSettings, output: &OutputArgs, ended: LiveEnd) -> Result<Output> {
+    let LiveEnd { mut live, loss, rule, warning } = ended;
     let found = live.learner.coefficients();
     let mut outcome = Outcome::default();
     report(&mut outcome, settings, &live.learner, &live.sums, (&loss, &rule));
@@ -181,7 +181,13 @@ fn report_late_cells(outcome: &mut Outcome, feed: &Feed) {
 }
 
 /// Reports the results that every stream has.
-fn report(outcome: &mut Outcome, settings: &Settings, learner: &StreamLearner, sums: &Sums, names: (&str, &str)) {
+fn report(
+    outcome: &mut Outcome,
+    settings: &LearnerSettings,
+    learner: &StreamLearner,
+    sums: &Sums,
+    names: (&str, &str),
+) {
     let totals = learner.totals();
     let observed = totals.observed.max(1) as f64;
     outcome.put("loss", names.0.into());

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use querist_engine::name::NameError;
-use querist_run::settings::{Clock, Settings};
+use querist_run::settings::{ClockSetting, LearnerSettings};
 
 use super::output::count;
 
@@ -83,9 +83,9 @@ impl LearnerArgs {
     ///
     /// # Errors
     /// If the name of a step or a momentum is unknown or has invalid parameters.
-    pub(crate) fn settings(&self) -> Result<Settings> {
+    pub(crate) fn settings(&self) -> Result<LearnerSettings> {
         let same = self.clone();
-        Ok(Settings {
+        Ok(LearnerSettings {
             loss: same.loss,
             rule: same.rule,
             step: same.step.parse().map_err(|error: NameError| anyhow!("--step {error}"))?,
@@ -95,8 +95,8 @@ impl LearnerArgs {
             rate: same.rate,
             momentum: same.momentum.parse().map_err(|error: NameError| anyhow!("--momentum {error}"))?,
             clock: match same.clock {
-                ClockName::Query => Clock::Query,
-                ClockName::Raw => Clock::Raw,
+                ClockName::Query => ClockSetting::Query,
+                ClockName::Raw => ClockSetting::Raw,
             },
             l2: optional_l2(same.l2),
             radius: same.radius,

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use super::Drawn;
-use crate::estimate::{self, Draw};
+use crate::estimate::{self, DrawProbability};
 use crate::fit::Refit;
 use crate::name::{self, NameError};
 use crate::rows::Row;
@@ -130,8 +130,12 @@ impl PoolAnswers {
     }
 
     /// Returns the probability of each draw among the rows that were left; `None` if one is unknown.
-    pub(super) fn probabilities(&self, rows: usize) -> Option<Vec<Draw>> {
-        self.draws.iter().enumerate().map(|(index, drawn)| drawn.chance(rows.saturating_sub(index).max(1))).collect()
+    pub(super) fn probabilities(&self, rows: usize) -> Option<Vec<DrawProbability>> {
+        self.draws
+            .iter()
+            .enumerate()
+            .map(|(index, drawn)| drawn.draw_probability(rows.saturating_sub(index).max(1)))
+            .collect()
     }
 
     /// Fits all answers. `uncertainty` is U of an answer's features at the previous parameters. `rows` is the number of
@@ -139,7 +143,9 @@ impl PoolAnswers {
     pub(super) fn fit(&mut self, rows: usize, uncertainty: impl Fn(Row<'_>) -> f64) {
         let mut weights = vec![1.0; self.seed_labels];
         weights.extend(match self.probabilities(rows) {
-            Some(probabilities) if self.objective != Objective::AsAsked => estimate::levelled(rows, &probabilities),
+            Some(probabilities) if self.objective != Objective::AsAsked => {
+                estimate::leveled_weights(rows, &probabilities)
+            }
             _ => vec![1.0; self.draws.len()],
         });
         if self.objective == Objective::Equivalent {

@@ -3,7 +3,9 @@
 use super::RefitPool;
 use super::crossfit::CrossFit;
 use crate::coin::Coin;
-use crate::estimate::{ClassScores, Doubts, Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Twin};
+use crate::estimate::{
+    ClassScores, DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, RandomTwin, Range, ScoreTests,
+};
 use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
 
@@ -59,15 +61,15 @@ impl RefitPool {
         let evidence = Evidence::of(self)?;
         let models = self.cross_fitted();
         let judged = self.judgements(&models);
-        let (loss, doubts) = match rows {
-            Some(rows) if evidence.is_accuracy() => evidence.foresee(&judged, &models, rows),
+        let (loss, tests) = match rows {
+            Some(rows) if evidence.is_accuracy() => evidence.loss_and_tests(&judged, &models, rows),
             _ => (None, None),
         };
         let (twin, twin_labels) = evidence.twin();
         Ok(Assessment {
-            score: evidence.score(&judged, doubts.as_ref()).map_err(NotAssessed::Draws)?,
+            score: evidence.score(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?,
             loss,
-            classes: evidence.classes(&judged, doubts.as_ref()).map_err(NotAssessed::Draws)?,
+            classes: evidence.classes(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?,
             twin,
             twin_labels,
             readings: evidence.readings().map_err(NotAssessed::Draws)?,
@@ -80,7 +82,7 @@ impl RefitPool {
 struct Evidence<'a> {
     pool: &'a RefitPool,
     estimator: Estimator,
-    draws: Vec<Draw>,
+    draws: Vec<DrawProbability>,
 }
 
 impl<'a> Evidence<'a> {
@@ -94,24 +96,24 @@ impl<'a> Evidence<'a> {
         self.pool.sampler.learner.task.is_classification()
     }
 
-    fn score(&self, judged: &[Judgement], doubts: Option<&Doubts<'_>>) -> Result<Estimate, Invalid> {
+    fn score(&self, judged: &[Judgement], tests: Option<&ScoreTests<'_>>) -> Result<Estimate, Invalid> {
         if self.is_accuracy() {
-            return self.estimator.accuracy(judged, &self.draws, doubts);
+            return self.estimator.accuracy(judged, &self.draws, tests);
         }
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
         self.estimator.mean(&losses, &self.draws, Range::Unbounded)
     }
 
-    fn classes(&self, judged: &[Judgement], doubts: Option<&Doubts<'_>>) -> Result<Vec<ClassScores>, Invalid> {
+    fn classes(&self, judged: &[Judgement], tests: Option<&ScoreTests<'_>>) -> Result<Vec<ClassScores>, Invalid> {
         let classes = 0..self.pool.answers.labels.classes();
-        classes.map(|class| self.estimator.class_scores(judged, &self.draws, class, doubts)).collect()
+        classes.map(|class| self.estimator.class_scores(judged, &self.draws, class, tests)).collect()
     }
 
     /// Returns the score of a model of the answers that random sampling would have requested, and their number.
     fn twin(&self) -> (Option<Estimate>, usize) {
         let answers = &self.pool.answers;
         let ids: Vec<u64> = answers.draws.iter().map(|drawn| drawn.row as u64).collect();
-        let twin = Twin::of(self.pool.sampler.askable, self.pool.sampler.seed, &self.draws, &ids);
+        let twin = RandomTwin::of(self.pool.sampler.askable, self.pool.sampler.seed, &self.draws, &ids);
         let labels = twin.members().len();
         if labels < FEWEST {
             return (None, labels);
@@ -136,12 +138,12 @@ impl<'a> Evidence<'a> {
 
     /// Returns the mean loss and the score tests of a classifier that has scored all rows; `None` if a loss is too
     /// large.
-    fn foresee<'b>(
+    fn loss_and_tests<'b>(
         &'b self,
         judged: &'b [Judgement],
         models: &CrossFit,
         rows: &Rows,
-    ) -> (Option<Estimate>, Option<Doubts<'b>>) {
+    ) -> (Option<Estimate>, Option<ScoreTests<'b>>) {
         let (task, labels) = (&*self.pool.sampler.learner.task, self.pool.answers.labels);
         let classes = labels.classes();
         let visit_all = |chosen: &mut dyn Iterator<Item = usize>, visit: &mut dyn FnMut(&[f64])| {
@@ -157,11 +159,11 @@ impl<'a> Evidence<'a> {
             drawn.extend_from_slice(losses)
         });
         let pool = |visit: &mut dyn FnMut(&[f64])| visit_all(&mut chosen.iter().copied(), visit);
-        let foreseen = Foreseen { drawn: &drawn, classes, pool: &pool };
+        let matrix = LossMatrix { drawn: &drawn, classes, pool: &pool };
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
-        let loss = self.estimator.mean_loss(&losses, &foreseen, &self.draws).ok();
-        let doubts = loss.and_then(|_| self.estimator.doubts(&foreseen, judged, &self.draws).ok().flatten());
-        (loss, doubts)
+        let loss = self.estimator.mean_loss(&losses, &matrix, &self.draws).ok();
+        let tests = loss.and_then(|_| self.estimator.score_tests(&matrix, judged, &self.draws).ok().flatten());
+        (loss, tests)
     }
 
     /// Returns a sample of all rows that could be asked.

@@ -64,7 +64,7 @@ impl RefitPool {
         self.answers.add_seed_label(row as u64, x, label);
         self.see(label);
         self.answers.fit(self.sampler.askable, |_| 1.0);
-        self.sampler.learner.place(self.answers.refit.theta());
+        self.sampler.learner.set_parameters(self.answers.refit.theta());
         self.sampler.retire(row);
     }
 
@@ -124,7 +124,7 @@ impl RefitPool {
 
     fn fit_again(&mut self, keep: bool) {
         self.answers.refit.go_back();
-        self.sampler.learner.place(self.answers.refit.theta());
+        self.sampler.learner.set_parameters(self.answers.refit.theta());
         self.fit();
         if keep {
             self.answers.refit.keep();
@@ -135,7 +135,7 @@ impl RefitPool {
     fn fit(&mut self) {
         let sampler = &self.sampler;
         self.answers.fit(sampler.askable, |x| sampler.warm_uncertainty(x));
-        self.sampler.learner.place(self.answers.refit.theta());
+        self.sampler.learner.set_parameters(self.answers.refit.theta());
     }
 
     /// Returns the losses of the current model on answers it has not seen (progressive losses).

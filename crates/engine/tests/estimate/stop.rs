@@ -1,12 +1,12 @@
 //! Advice on stopping: its wording, and its error rate.
 
-use querist_engine::estimate::{Draw, Estimate, Estimator, Range};
+use querist_engine::estimate::{DrawProbability, Estimate, Estimator, Range};
 use querist_engine::stop::{Better, Gain, Outlook, Progress, StopRule, accuracy_readings};
 
 use crate::world::{Chance, Drawing, Pool, learn};
 
 fn estimate(low: f64, high: f64) -> Estimate {
-    let draws: Vec<Draw> = (0..40).map(|m| Draw::uniform(400 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..40).map(|m| DrawProbability::uniform(400 - m)).collect();
     let estimate = Estimator::new(400).share(&[true; 40], &draws).unwrap();
     Estimate { anytime: Some((low, high)), ..estimate }
 }

@@ -18,7 +18,7 @@ use super::location::{self, Moved};
 use crate::build;
 use crate::error::{Context, Result, bail};
 use crate::files::FileSettings;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 
 /// The example messages that are part of the project.
 static DEMO: &[u8] = include_bytes!("../../../../data/sms_spam_text.csv");
@@ -43,7 +43,7 @@ pub struct Header {
     /// The classes with their codes; empty for numbers.
     pub labels: Vec<(String, f64)>,
     /// The settings of the learner.
-    pub settings: Settings,
+    pub settings: LearnerSettings,
 }
 
 /// The location of the items, and the settings for reading them.

@@ -77,6 +77,6 @@ impl Diary {
 
 /// Returns whether the learning curve has a point here, about twenty per factor of ten.
 pub(super) fn is_milestone(labels: u64, step: u64) -> bool {
-    let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
-    labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)
+    let step_of = |labels: u64| ((labels as f64).log10() * 20.0).floor();
+    labels <= 10 || step_of(labels.saturating_sub(step).max(1)) < step_of(labels)
 }

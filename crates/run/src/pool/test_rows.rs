@@ -42,7 +42,7 @@ impl TestRows {
 
     /// Returns the number of rows of the pool that are held out.
     pub(super) fn held(&self) -> usize {
-        if let TestRows::Pool(places) = self { places.len() } else { 0 }
+        if let TestRows::Pool(rows) = self { rows.len() } else { 0 }
     }
 
     /// Returns the number of unreadable rows of the file.
@@ -63,7 +63,7 @@ impl TestRows {
             TestScoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());
         match self {
             TestRows::File(batch, _) => scoring.add(batch, 0..batch.rows.len()),
-            TestRows::Pool(places) => scoring.add(pool, places.iter().map(|place| *place as usize)),
+            TestRows::Pool(rows) => scoring.add(pool, rows.iter().map(|row| *row as usize)),
         }
         scoring.scores()
     }

@@ -14,7 +14,7 @@ use crate::error::{Context, Error, Result, bail};
 use crate::event::{self, RunEvent};
 use crate::model_file::{self, ModelHeader};
 use crate::pool::{RunLearner, coefficients, seed_labels};
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 
 /// A run that was replayed from its ledger.
 pub struct ReplayedRun {
@@ -60,7 +60,8 @@ impl ReplayedRun {
 
 /// Replays the run of a stream's or pool's ledger.
 pub fn run(ledger: &Ledger, header: &Value) -> Result<ReplayedRun> {
-    let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
+    let settings: LearnerSettings =
+        serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
     let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
     match header["command"].as_str() {
@@ -96,7 +97,12 @@ fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
 }
 
 /// Returns the learner of a pool's ledger at its start.
-pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<RunLearner> {
+pub fn pool_learner(
+    ledger: &Ledger,
+    header: &Value,
+    settings: &LearnerSettings,
+    resolved: &Resolved,
+) -> Result<RunLearner> {
     let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), str::parse::<Draw>)?;
     let number = |key: &str| -> Result<usize> {
         let note = ledger.note(key).and_then(|text| text.parse().ok());

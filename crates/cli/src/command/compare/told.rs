@@ -2,7 +2,8 @@
 
 use querist_data::Loaded;
 use querist_engine::compare::{
-    Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict,
+    Comparison, ComparisonVerdict, Contest, Curve, Entrant, EntrantRun, SeedInterval, Winner, labels_to, summarize,
+    verdict,
 };
 use querist_engine::compare::{against, labels_saved};
 use querist_render::table::wrap;
@@ -15,11 +16,11 @@ use crate::number::json as number;
 /// A comparison with its results.
 pub(super) struct Told<'a> {
     pub(super) entrants: &'a [Entrant],
-    pub(super) runs: &'a [Vec<Run>],
+    pub(super) runs: &'a [Vec<EntrantRun>],
     pub(super) curves: Vec<Curve>,
     pub(super) seeds: usize,
     full: &'a [f64],
-    verdict: Verdict,
+    verdict: ComparisonVerdict,
     loss: &'a str,
     is_classification: bool,
     data: String,
@@ -36,7 +37,7 @@ impl<'a> Told<'a> {
         contest: &Contest<'_>,
         loss: &'a str,
         entrants: &'a [Entrant],
-        outcome: &'a Outcome,
+        outcome: &'a Comparison,
         loaded: &Loaded,
     ) -> Self {
         let curves: Vec<Curve> = outcome.runs.iter().map(|runs| summarize(runs)).collect();
@@ -224,7 +225,7 @@ fn digits(scale: f64) -> usize {
     if 1.0 < scale { 1 } else { 3 }
 }
 
-fn interval(interval: Option<Interval>) -> Value {
+fn interval(interval: Option<SeedInterval>) -> Value {
     interval.map_or(
         Value::Null,
         |interval| json!({"mean": number(interval.middle), "low": number(interval.low), "high": number(interval.high)}),

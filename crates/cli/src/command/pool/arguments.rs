@@ -8,7 +8,7 @@ use querist_engine::name::NameError;
 use querist_engine::pool::{Draw, Objective};
 use querist_engine::stop::StopRule;
 use querist_run::pool::PoolRunSettings;
-use querist_run::settings::Clock;
+use querist_run::settings::ClockSetting;
 use querist_run::step::{StepName, TheoryFactor};
 use querist_run::text::grouped;
 use querist_run::written::Written;
@@ -195,7 +195,7 @@ impl Arguments {
 /// Rejects step schedules that need a stream.
 fn check_step(settings: &PoolRunSettings) -> Result<()> {
     let step = &settings.learner.step;
-    if settings.learner.clock == Clock::Raw {
+    if settings.learner.clock == ClockSetting::Raw {
         bail!("--clock raw is for streams: in a pool no observation passes by without being asked");
     }
     if matches!(**step, StepName::Pilot | StepName::Theory(TheoryFactor::Oracle)) {

@@ -20,7 +20,7 @@ pub(super) struct Pool<'a> {
 }
 
 /// Reports the estimate, its random twin and advice on stopping.
-pub(super) fn tell(outcome: &mut Outcome, learner: &RefitPool, pool: &Pool<'_>, stop: Option<&StopRule>) {
+pub(super) fn report(outcome: &mut Outcome, learner: &RefitPool, pool: &Pool<'_>, stop: Option<&StopRule>) {
     let assessed = match learner.assess(Some(pool.rows)) {
         Ok(assessed) => assessed,
         Err(reason) => {
