@@ -129,3 +129,17 @@ fn starts_and_constraints_are_checked() {
         assert_eq!(pool.diversify(within).unwrap_err().setting(), "apart");
     }
 }
+
+#[test]
+fn names_of_momenta_draws_and_objectives_parse_and_print_the_same() {
+    for name in ["none", "heavy-ball:beta=0.9", "nesterov:beta=0.5", "nesterov"] {
+        assert_eq!(name.parse::<Momentum>().unwrap().to_string(), name);
+    }
+    for name in ["none:beta=1", "heavy-ball", "heavy-ball:beta=1", "nesterov:gamma=0.5", "heavy"] {
+        assert!(name.parse::<Momentum>().is_err(), "{name}");
+    }
+    assert!(Draw::ALL.iter().all(|draw| draw.to_string().parse() == Ok(*draw)));
+    assert!(Objective::ALL.iter().all(|objective| objective.to_string().parse() == Ok(*objective)));
+    let error = "rejct".parse::<Draw>().unwrap_err().to_string();
+    assert_eq!(error, "`rejct`: unknown draw; did you mean `reject`?");
+}

@@ -158,3 +158,16 @@ fn labels_to_a_target_agree_with_the_curve() {
     }
     assert!(Outlook::of(&[0.5; 29], Better::Higher, 0.95).is_none());
 }
+
+#[test]
+fn names_of_stopping_rules_parse_and_print_the_same() {
+    let parsed: StopRule = "target=0.95, gain=0.002".parse().unwrap();
+    let expected = vec![StopRule::Target(0.95), StopRule::Gain { batch: 50, below: 0.002 }];
+    assert_eq!(parsed, StopRule::Any(expected));
+    assert_eq!(parsed.to_string(), "target=0.95,gain=0.002");
+    let error = |text: &str| text.parse::<StopRule>().unwrap_err().to_string();
+    assert_eq!(error("targt=0.9"), "`targt=0.9`: unknown stopping rule; did you mean `target`?");
+    for text in ["", "target", "target=x", "target=inf", "gain=0", "gain=-1", "budget=9"] {
+        assert!(text.parse::<StopRule>().is_err(), "{text}");
+    }
+}
