@@ -156,7 +156,7 @@ impl<'a> Evidence<'a> {
         };
         let (mut drawn, chosen) = (vec![], self.sampled_rows(rows));
         visit_all(&mut self.pool.answers.draws.iter().map(|drawn| drawn.row), &mut |losses| {
-            drawn.extend_from_slice(losses)
+            drawn.extend_from_slice(losses);
         });
         let pool = |visit: &mut dyn FnMut(&[f64])| visit_all(&mut chosen.iter().copied(), visit);
         let matrix = LossMatrix { drawn: &drawn, classes, pool: &pool };

@@ -104,7 +104,7 @@ impl RefitPool {
         self.sampler.rarest = self.answers.rarest();
     }
 
-    fn update_rules<'a>(&mut self, labeled: impl Iterator<Item = (Row<'a>, f64)>) {
+    fn update_rules<'a>(&mut self, labeled: impl Iterator<Item = (Row<'a>, f64)> + Clone) {
         self.sampler.rules.learned(labeled, &self.sampler.learner);
         self.sampler.rules.switch(self.sampler.answered);
     }
