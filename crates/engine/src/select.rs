@@ -161,8 +161,8 @@ impl Selection {
         self.rows
     }
 
-    /// Adds rows with their U. `position` is the position of the first row, for messages; the others follow it. Returns an
-    /// error if some U is illegal.
+    /// Adds rows with their U. `position` is that of the first row, for messages; the others follow it. Returns an error
+    /// if some U is illegal.
     pub fn offer(&mut self, ids: &RowIds<'_>, uncertainties: &[f64], position: u64) -> Result<(), NotAnUncertainty> {
         check(uncertainties)?;
         for (row, uncertainty) in uncertainties.iter().enumerate().filter(|(_, u)| LEAST_UNCERTAINTY <= **u) {

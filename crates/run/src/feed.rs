@@ -117,8 +117,8 @@ impl Feed {
         }
     }
 
-    /// Reads the next rows except those held out, and returns how many were read in all, 0 at the end. Calls `on_features`
-    /// with the indices of numbered features while a file is read.
+    /// Reads the next rows except those held out, and returns how many were read in all, 0 at the end. Calls
+    /// `on_features` with the indices of numbered features while a file is read.
     pub fn next(
         &mut self,
         limit: usize,
