@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use querist_data::Encoder;
-use querist_engine::pool::LESS;
+use querist_engine::pool::NEAR_FACTOR;
 use querist_engine::session::{Odds, Response};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
@@ -186,7 +186,7 @@ impl History {
     /// Records a draw. Before the first fit, U is 1 for every row, or less for rows near others of the batch.
     fn drawn(&mut self, uncertainty: f64, inverse_rate: f64) {
         let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
-        let at_random = so_far && self.is_fitted() && [1.0, LESS].contains(&uncertainty);
+        let at_random = so_far && self.is_fitted() && [1.0, NEAR_FACTOR].contains(&uncertainty);
         self.draws.push(HistoryDraw { uncertainty, inverse_rate, at_random });
     }
 }

@@ -2,7 +2,7 @@
 
 use querist_engine::coin::Coin;
 use querist_engine::estimate::{
-    DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range, Warning, fold, levelled,
+    DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range, Warning, fold, leveled_weights,
 };
 
 use crate::world::{Drawing, Pool, learn};

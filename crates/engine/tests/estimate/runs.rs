@@ -217,7 +217,7 @@ fn intervals_cover_on_pools_they_were_not_tuned_on() {
 fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
     let pool = Pool::clouds(600, 0.4, 2.0, 4);
     let how = Drawing { labels: 100, chance: 0.2, sharpness: 1 };
-    let (mut levelled, mut plain) = (Record::default(), Record::default());
+    let (mut leveled, mut plain) = (Record::default(), Record::default());
     for seed in 0..RUNS {
         let run = learn(&pool, how, seed);
         let (n, labels) = (pool.len() as f64, how.labels as f64);
@@ -229,12 +229,12 @@ fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
             known += f64::from(run.wrong[m]);
         }
         let estimate = Estimator::new(pool.len()).share(&run.wrong, &run.draws).unwrap();
-        levelled.add(Some(estimate), truth);
+        leveled.add(Some(estimate), truth);
         plain.add(Some(Estimate { value: known / labels, ..estimate }), truth);
     }
-    assert!(levelled.bias().abs() < 3.5 && plain.bias() > 15.0, "{levelled}; {plain}");
-    let covered = levelled.coverage();
-    assert!((0.93..=0.97).contains(&covered), "{levelled}");
+    assert!(leveled.bias().abs() < 3.5 && plain.bias() > 15.0, "{leveled}; {plain}");
+    let covered = leveled.coverage();
+    assert!((0.93..=0.97).contains(&covered), "{leveled}");
 }
 
 /// Models fitted without an item's fold are judged without bias; judged by their own training data, they look too good.
