@@ -257,6 +257,13 @@ pub trait PoolLearner {
         self.sampler_mut().replay(drawn, x);
     }
 
+    /// Returns U of every row under the current model, 0 for retired ones.
+    fn uncertainties(&mut self, rows: &Rows) -> Vec<f64> {
+        let sampler = self.sampler_mut();
+        sampler.take_scale(rows);
+        sampler.scan(rows).all()
+    }
+
     /// Returns a pass over the rows that are left.
     fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
         self.sampler().scan(rows)

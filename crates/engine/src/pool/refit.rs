@@ -151,12 +151,6 @@ impl RefitPool {
         };
         answers.iter().map(loss).collect()
     }
-
-    /// Returns U of every row under the current model, 0 for retired ones.
-    pub fn uncertainties(&mut self, rows: &Rows) -> Vec<f64> {
-        self.sampler.take_scale(rows);
-        self.sampler.scan(rows).all()
-    }
 }
 
 impl PoolLearner for RefitPool {
