@@ -1,7 +1,7 @@
 //! Algorithm 2: labels drawn by accept–reject, and a pass over a pool.
 
 use anyhow::ensure;
-use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::stream::Importance;
 use querist_rows::Rows;
 
@@ -13,10 +13,10 @@ const DIM: usize = 100;
 /// The factor on the generating model at which `U/U_max` is one half on average.
 const SHARE: f64 = 0.76;
 
-fn pool(rows: usize, draw: Draw) -> anyhow::Result<PoolLearner> {
+fn pool(rows: usize, draw: Draw) -> anyhow::Result<SgdPool> {
     let start: Vec<f64> = (0..DIM).map(|j| SHARE * data::model_at(j, DIM)).chain([0.0]).collect();
-    let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed: 1 };
-    Ok(PoolLearner::new(learner::learner(DIM, 1e-6, Some(&start))?, learner::entropy()?, rows, settings)?)
+    let settings = SgdSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed: 1 };
+    Ok(SgdPool::new(learner::learner(DIM, 1e-6, Some(&start))?, learner::entropy()?, rows, settings)?)
 }
 
 /// Measures the cost per label for pools of increasing size.

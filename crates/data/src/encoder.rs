@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::category::Categories;
-use crate::error::DataFault;
+use crate::error::{DataFault, EncoderError};
 use crate::label::{LabelCoding, LabelKind, LabelReader};
 use crate::options::{Missing, ReadOptions, TableLocation};
 use crate::record::{ColumnUse, ManyNumbers, PendingRecord, RawRows, RowRecorder};
@@ -81,7 +81,7 @@ const MOST_FEATURES: usize = u32::MAX as usize;
 const MOST_PARAMETERS: usize = 1 << 27;
 
 /// The format version that this code writes and reads.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 impl Encoder {
     /// Returns whether rows have ids of their own.
@@ -158,19 +158,19 @@ impl Encoder {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Parses an encoder from JSON, or returns a message that describes the problem.
-    pub fn from_json(json: &str) -> Result<Self, String> {
-        let encoder: Self = serde_json::from_str(json).map_err(|error| format!("not an encoder: {error}"))?;
+    /// Parses an encoder from JSON.
+    pub fn from_json(json: &str) -> Result<Self, EncoderError> {
+        let encoder: Self = serde_json::from_str(json).map_err(|error| EncoderError::Json(error.to_string()))?;
         if encoder.version != VERSION {
-            return Err(format!("an encoder of version {}; expected {VERSION}", encoder.version));
+            return Err(EncoderError::Version(encoder.version));
         }
         encoder.check()?;
         Ok(encoder)
     }
 
     /// Rejects states that no fitted encoder has, because the JSON may have been edited.
-    fn check(&self) -> Result<(), String> {
-        check_bits(self.hash_bits).map_err(|fault| fault.found)?;
+    fn check(&self) -> Result<(), EncoderError> {
+        check_bits(self.hash_bits).map_err(|fault| EncoderError::HashBits(fault.found))?;
         let scaled = |scale: &ColumnScale| {
             let numbers = [scale.mean, scale.deviation, scale.offset];
             numbers.iter().all(|number| number.is_finite()) && 0.0 <= scale.deviation
@@ -196,7 +196,7 @@ impl Encoder {
         if finite && positive && in_order && wide && self.dim <= MOST_FEATURES {
             return Ok(());
         }
-        Err("not an encoder: its parts are inconsistent".to_owned())
+        Err(EncoderError::Inconsistent)
     }
 
     /// Returns the number of features of a row, not counting indexed features; `None` if it overflows.

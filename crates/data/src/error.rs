@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use crate::encoder::VERSION;
+
 /// An error in reading a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataError {
@@ -103,3 +105,29 @@ impl Display for DataError {
 }
 
 impl std::error::Error for DataError {}
+
+/// A reason why JSON is not an encoder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EncoderError {
+    /// The JSON cannot be read, with the message of its parser.
+    Json(String),
+    /// The encoder has another format version.
+    Version(u32),
+    /// The number of hash bits is out of range.
+    HashBits(String),
+    /// The parts of the encoder contradict each other.
+    Inconsistent,
+}
+
+impl Display for EncoderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => write!(f, "not an encoder: {error}"),
+            Self::Version(version) => write!(f, "an encoder of version {version}; expected {VERSION}"),
+            Self::HashBits(found) => f.write_str(found),
+            Self::Inconsistent => f.write_str("not an encoder: its parts are inconsistent"),
+        }
+    }
+}
+
+impl std::error::Error for EncoderError {}

@@ -1,6 +1,6 @@
 //! The registry of formats, and the detection of a file's format.
 
-use std::fmt::{self, Debug};
+use std::fmt::{self, Debug, Display};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -81,13 +81,10 @@ impl Format {
     /// A JSON object a line.
     pub const JSONL: Self = Self(&jsonl::ENTRY);
 
-    /// Returns the format of this name, or a message that lists the available ones.
-    pub fn named(name: &str) -> Result<Self, String> {
+    /// Returns the format of this name.
+    pub fn named(name: &str) -> Result<Self, UnknownFormat> {
         let found = FORMATS.iter().find(|entry| entry.name == name);
-        found.map(Format).ok_or_else(|| {
-            let names: Vec<&str> = FORMATS.iter().map(|entry| entry.name).collect();
-            format!("unknown format `{name}`; expected one of {}", names.join(", "))
-        })
+        found.map(Format).ok_or_else(|| UnknownFormat { name: name.to_owned() })
     }
 
     /// Returns its name.
@@ -95,6 +92,22 @@ impl Format {
         self.0.name
     }
 }
+
+/// A name that no format has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFormat {
+    /// The name.
+    pub name: String,
+}
+
+impl Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = FORMATS.iter().map(|entry| entry.name).collect();
+        write!(f, "unknown format `{}`; expected one of {}", self.name, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownFormat {}
 
 impl PartialEq for Format {
     fn eq(&self, other: &Self) -> bool {

@@ -8,10 +8,10 @@ use querist_engine::coin::Coin;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
-use querist_engine::stream::{Importance, Rules};
+use querist_engine::stream::Rules;
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 
@@ -67,11 +67,8 @@ fn asks(rows: &Rows, labels: &[f64], draw: Draw) {
     let rules = Rules::only(rule::parse("margin:share=0.01", "logistic", Labels::Binary).expect("a rule"));
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
     let learner = Learner::new(task, true, DIM, optimizer, Steps::new(StepSize::Auto), None).unwrap();
-    let settings =
-        PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
-    let cold = ColdStart::new(Labels::Binary);
-    let mut pool =
-        PoolLearner::new(learner, rules, rows.len(), settings).unwrap().fitted_by(refit, Objective::AsAsked, cold);
+    let settings = RefitSettings { draw, seed: 1, refit, objective: Objective::AsAsked, labels: Labels::Binary };
+    let mut pool = RefitPool::new(learner, rules, rows.len(), settings).unwrap();
     let mut times = vec![];
     for _ in 0..60 {
         let start = Instant::now();

@@ -11,7 +11,7 @@ use crate::learner::Learner;
 use crate::linear::Linear;
 use crate::narrow::Narrow;
 use crate::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use crate::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use crate::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings};
 use crate::rows::Rows;
 use crate::rule::Rule;
 use crate::step::{StepSize, Steps};
@@ -23,8 +23,8 @@ mod summary;
 mod verdict;
 
 pub use entrant_error::{EntrantError, EntrantFault};
-pub use summary::{Curve, Interval, Stage, against, labels_saved, labels_to, summarize};
-pub use verdict::{Verdict, Winner, verdict};
+pub use summary::{Curve, SeedInterval, Stage, against, labels_saved, labels_to, summarize};
+pub use verdict::{ComparisonVerdict, Winner, verdict};
 
 /// A competitor: a rule with a way of drawing and learning.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub struct Contest<'a> {
     /// The kind of labels.
     pub kind: Labels,
     /// The rows that models are measured on.
-    pub test: Test<'a>,
+    pub test: TestSet<'a>,
     /// The number of labels to ask for.
     pub budget: u64,
     /// The number of labels to ask for between two fits.
@@ -72,7 +72,7 @@ pub struct Contest<'a> {
 
 /// The rows that models are measured on.
 #[derive(Clone, Copy, Debug)]
-pub enum Test<'a> {
+pub enum TestSet<'a> {
     /// This fraction of the pool, drawn separately for every seed.
     Share(f64),
     /// Separate test rows and their labels.
@@ -84,7 +84,7 @@ pub const BINS: usize = 10;
 
 /// A run of one entrant with one seed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct EntrantRun {
     /// (labels, accuracy or R², mean loss) on the test rows.
     pub points: Vec<(u64, f64, f64)>,
     /// log₁₀ of n·q for each ask with a known probability q; 0 is the probability of a uniform draw.
@@ -98,9 +98,9 @@ pub struct Run {
 
 /// The results of a comparison, by entrant, then by seed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct Comparison {
     /// Runs of each entrant, in the order of the seeds.
-    pub runs: Vec<Vec<Run>>,
+    pub runs: Vec<Vec<EntrantRun>>,
     /// The score of a fit to all labels of the pool, for each seed.
     pub full: Vec<f64>,
 }
@@ -115,26 +115,26 @@ pub fn run(
     entrants: &[Entrant],
     seeds: &[u64],
     done: &(dyn Fn() + Sync),
-) -> Result<Outcome, EntrantError> {
+) -> Result<Comparison, EntrantError> {
     entrants.iter().try_for_each(|entrant| check(&*task(), entrant))?;
-    let narrow = NarrowRows::new(contest);
+    let narrow = NarrowContest::new(contest);
     let contest = &narrow.as_ref().map_or(*contest, |narrow| narrow.contest(contest));
     let jobs: Vec<(usize, usize)> =
         (0..seeds.len()).flat_map(|seed| (0..=entrants.len()).map(move |entrant| (entrant, seed))).collect();
     // The last job of a seed is the fit to all labels.
-    let results: Result<Vec<(Run, f64)>, EntrantError> = jobs
+    let results: Result<Vec<(EntrantRun, f64)>, EntrantError> = jobs
         .into_par_iter()
         .map(|(entrant, seed)| {
-            let split = Split::new(contest, seeds[seed]);
+            let split = ContestSplit::new(contest, seeds[seed]);
             let result = match entrants.get(entrant) {
                 Some(entrant) => (run_entrant(contest, &*task(), task(), entrant, &split, seeds[seed])?, f64::NAN),
-                None => (Run::default(), full_score(contest, &*task(), &split, seeds[seed])),
+                None => (EntrantRun::default(), full_score(contest, &*task(), &split, seeds[seed])),
             };
             done();
             Ok(result)
         })
         .collect();
-    let mut outcome = Outcome { runs: vec![vec![]; entrants.len()], full: vec![] };
+    let mut outcome = Comparison { runs: vec![vec![]; entrants.len()], full: vec![] };
     for (job, (run, full)) in results?.into_iter().enumerate() {
         match job % (entrants.len() + 1) {
             entrant if entrant < entrants.len() => outcome.runs[entrant].push(run),
@@ -146,20 +146,20 @@ pub fn run(
 
 /// The rows of a contest, reduced to the features of its pool, so that each of its many models has weights for these
 /// alone.
-struct NarrowRows {
+struct NarrowContest {
     pool: Rows,
     test: Option<Rows>,
 }
 
-impl NarrowRows {
+impl NarrowContest {
     /// Reduces the rows of a contest; returns `None` if they are dense or have few features.
     fn new(contest: &Contest<'_>) -> Option<Self> {
         let narrow = Narrow::of(contest.rows)?;
         // Above this limit fits use only the features of answers, as they would without the reduction.
         let dim = narrow.dim().max(fit::MANY + 1);
         let test = match contest.test {
-            Test::Rows(rows, _) => Some(narrow.rows(rows, dim)),
-            Test::Share(_) => None,
+            TestSet::Rows(rows, _) => Some(narrow.rows(rows, dim)),
+            TestSet::Share(_) => None,
         };
         (dim < contest.rows.dim()).then(|| Self { pool: narrow.rows(contest.rows, dim), test })
     }
@@ -167,7 +167,7 @@ impl NarrowRows {
     /// Returns the same contest on the reduced rows.
     fn contest<'a>(&'a self, contest: &Contest<'a>) -> Contest<'a> {
         let test = match (contest.test, &self.test) {
-            (Test::Rows(_, labels), Some(rows)) => Test::Rows(rows, labels),
+            (TestSet::Rows(_, labels), Some(rows)) => TestSet::Rows(rows, labels),
             (test, _) => test,
         };
         Contest { rows: &self.pool, test, ..*contest }
@@ -190,18 +190,18 @@ impl Entrant {
 }
 
 /// The division of the pool into training and test rows.
-struct Split {
+struct ContestSplit {
     held: Vec<usize>,
     is_held: Vec<bool>,
 }
 
-impl Split {
+impl ContestSplit {
     fn new(contest: &Contest<'_>, seed: u64) -> Self {
         let n = contest.rows.len();
         let unlabeled = |row: usize| contest.labels[row].is_nan();
         let is_test = |row: usize| match contest.test {
-            Test::Share(share) => Coin::new(seed, "test").unit(row as u64 + 1) < share,
-            Test::Rows(..) => false,
+            TestSet::Share(share) => Coin::new(seed, "test").unit(row as u64 + 1) < share,
+            TestSet::Rows(..) => false,
         };
         let held = (0..n).filter(|row| is_test(*row) && !unlabeled(*row)).collect();
         Self { held, is_held: (0..n).map(|row| is_test(row) || unlabeled(row)).collect() }
@@ -210,11 +210,11 @@ impl Split {
     /// Returns the test rows and their labels.
     fn test<'a>(&'a self, contest: &Contest<'a>) -> Box<dyn Iterator<Item = (crate::rows::Row<'a>, f64)> + 'a> {
         match contest.test {
-            Test::Share(_) => {
+            TestSet::Share(_) => {
                 let (rows, labels) = (contest.rows, contest.labels);
                 Box::new(self.held.iter().map(move |row| (rows.row(*row), labels[*row])))
             }
-            Test::Rows(rows, labels) => {
+            TestSet::Rows(rows, labels) => {
                 let labeled = labels.iter().enumerate().filter(|(_, label)| !label.is_nan());
                 Box::new(labeled.map(move |(row, label)| (rows.row(row), *label)))
             }
@@ -228,14 +228,34 @@ fn run_entrant(
     task: &dyn Task,
     own: Box<dyn Task>,
     entrant: &Entrant,
-    split: &Split,
+    split: &ContestSplit,
     seed: u64,
-) -> Result<Run, EntrantError> {
-    let mut learner = learner(contest, own, entrant, seed).map_err(|reason| entrant.error(reason))?;
+) -> Result<EntrantRun, EntrantError> {
+    Ok(match entrant.fit {
+        Fit::Sgd => {
+            let pool = sgd_pool(contest, own, entrant, seed).map_err(|reason| entrant.error(reason))?;
+            run_pool(contest, task, split, pool, mean_parameters)
+        }
+        Fit::Refit { objective, strength } => {
+            let pool = refit_pool(contest, own, entrant, (objective, strength), seed);
+            let pool = pool.map_err(|reason| entrant.error(reason))?;
+            run_pool(contest, task, split, pool, |pool| pool.refit().theta().to_vec())
+        }
+    })
+}
+
+/// Asks and answers until the budget is spent, and measures the parameters that `parameters` returns, intercepts first.
+fn run_pool<P: PoolLearner>(
+    contest: &Contest<'_>,
+    task: &dyn Task,
+    split: &ContestSplit,
+    mut learner: P,
+    parameters: impl Fn(&P) -> Vec<f64>,
+) -> EntrantRun {
     for row in (0..contest.rows.len()).filter(|row| split.is_held[*row]) {
         learner.retire(row);
     }
-    let mut run = Run::default();
+    let mut run = EntrantRun::default();
     while learner.time() < contest.budget {
         let before = learner.answered();
         let mut answers = vec![];
@@ -262,7 +282,7 @@ fn run_entrant(
             break;
         }
         if is_milestone(before, learner.answered()) || learner.answered() == contest.budget || run.stopped.is_some() {
-            let theta = measured_parameters(&learner);
+            let theta = parameters(&learner);
             let (accuracy, loss) = score(contest, task, split, &theta);
             run.points.push((learner.answered(), accuracy, loss));
         }
@@ -270,48 +290,40 @@ fn run_entrant(
             break;
         }
     }
-    run.calibration = calibration(contest, task, split, &measured_parameters(&learner));
-    Ok(run)
+    run.calibration = calibration(contest, task, split, &parameters(&learner));
+    run
 }
 
-fn learner(
+fn sgd_pool(contest: &Contest<'_>, task: Box<dyn Task>, entrant: &Entrant, seed: u64) -> Result<SgdPool, EntrantFault> {
+    let settings =
+        SgdSettings { draw: entrant.draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed };
+    let rules = Rules::only(entrant.rule.clone());
+    Ok(SgdPool::new(learner(contest, task)?, rules, contest.rows.len(), settings)?)
+}
+
+fn refit_pool(
     contest: &Contest<'_>,
     task: Box<dyn Task>,
     entrant: &Entrant,
+    (objective, strength): (Objective, Option<f64>),
     seed: u64,
-) -> Result<PoolLearner, EntrantFault> {
-    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-    let settings = PoolSettings {
-        draw: entrant.draw,
-        replacement: Replacement::Without,
-        importance: Importance::Equivalent,
-        seed,
-    };
-    let (rules, rows) = (Rules::only(entrant.rule.clone()), contest.rows.len());
-    let refit = match entrant.fit {
-        Fit::Sgd => None,
-        Fit::Refit { objective, strength } => {
-            Some((Refit::new(&*task, true, contest.rows.empty_like(), strength, seed)?, objective))
-        }
-    };
-    let learner = Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
-    let pool = PoolLearner::new(learner, rules, rows, settings)?;
-    Ok(match refit {
-        Some((refit, objective)) => pool.fitted_by(refit, objective, ColdStart::new(contest.kind)),
-        None => pool,
-    })
+) -> Result<RefitPool, EntrantFault> {
+    let refit = Refit::new(&*task, true, contest.rows.empty_like(), strength, seed)?;
+    let settings = RefitSettings { draw: entrant.draw, seed, refit, objective, labels: contest.kind };
+    let rules = Rules::only(entrant.rule.clone());
+    Ok(RefitPool::new(learner(contest, task)?, rules, contest.rows.len(), settings)?)
 }
 
-/// Returns the parameters that an entrant is measured by, intercepts first.
-fn measured_parameters(learner: &PoolLearner) -> Vec<f64> {
-    match learner.refit() {
-        Some(refit) => refit.theta().to_vec(),
-        None => {
-            let (mean, outputs) = (learner.learner().mean(), learner.learner().task().outputs());
-            let (weights, intercept) = mean.split_at(mean.len() - outputs);
-            [intercept, weights].concat()
-        }
-    }
+fn learner(contest: &Contest<'_>, task: Box<dyn Task>) -> Result<Learner, EntrantFault> {
+    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+    Ok(Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?)
+}
+
+/// Returns θ̄, intercepts first.
+fn mean_parameters(pool: &SgdPool) -> Vec<f64> {
+    let (mean, outputs) = (pool.learner().mean(), pool.learner().task().outputs());
+    let (weights, intercept) = mean.split_at(mean.len() - outputs);
+    [intercept, weights].concat()
 }
 
 /// Returns whether the curve has a point here: at every label up to 20, then about 20 per decade, and at 25, 50, 100,
@@ -323,7 +335,7 @@ fn is_milestone(before: u64, now: u64) -> bool {
 }
 
 /// Returns the accuracy, or R² for numbers, and the mean loss.
-fn score(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -> (f64, f64) {
+fn score(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, theta: &[f64]) -> (f64, f64) {
     let model = Linear { outputs: task.outputs(), intercept: true };
     let mut scores = vec![0.0; model.outputs];
     let (mut n, mut loss, mut right) = (0.0, 0.0, 0.0);
@@ -346,7 +358,7 @@ fn score(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -
 }
 
 /// Counts decisions by their probability and correctness; all counts are 0 if the loss defines no probability.
-fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -> [(u64, f64, u64); BINS] {
+fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, theta: &[f64]) -> [(u64, f64, u64); BINS] {
     let mut bins = [(0, 0.0, 0); BINS];
     let model = Linear { outputs: task.outputs(), intercept: true };
     let mut scores = vec![0.0; model.outputs];
@@ -363,7 +375,7 @@ fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f
 }
 
 /// Returns the score of a fit to every label of the pool.
-fn full_score(contest: &Contest<'_>, task: &dyn Task, split: &Split, seed: u64) -> f64 {
+fn full_score(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, seed: u64) -> f64 {
     let Some(smooth) = task.smooth() else { return f64::NAN };
     let weights: Vec<f64> = split.is_held.iter().map(|held| if *held { 0.0 } else { 1.0 }).collect();
     let model = Linear { outputs: task.outputs(), intercept: true };

@@ -15,34 +15,34 @@ use std::fmt::{self, Display};
 use crate::coin::Coin;
 
 mod anytime;
-mod doubts;
+mod score_test;
 mod interval;
-mod levelled;
-mod possible;
+mod leveled;
+mod loss_matrix;
 mod scores;
-mod twin;
+mod random_twin;
 
-pub use doubts::Doubts;
-pub use levelled::levelled;
-pub use possible::{Foreseen, Tell};
+pub use leveled::leveled_weights;
+pub use loss_matrix::{LossMatrix, VisitLosses};
+pub use random_twin::RandomTwin;
+pub use score_test::ScoreTests;
 pub use scores::{ClassScores, Judgement, Scores};
-pub use twin::Twin;
 
 use anytime::Betting;
 use interval::Spread;
-use levelled::{Levels, UNEVEN, effective};
-use possible::{Answered, is_loss};
+use leveled::{Levels, UNEVEN, effective};
+use loss_matrix::{AnsweredLosses, is_loss};
 
 /// A draw: its probability, and a lower bound on the probability of any item.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Draw {
+pub struct DrawProbability {
     /// q, the probability of the drawn item among all that were left, given everything before.
     pub probability: f64,
     /// A lower bound on q for every item that was left, known before the draw; 0 if there is none.
     pub floor: f64,
 }
 
-impl Draw {
+impl DrawProbability {
     /// Returns a draw from `left` equally likely items, as in a cold start.
     pub fn uniform(left: usize) -> Self {
         let q = 1.0 / left as f64;
@@ -161,7 +161,7 @@ pub enum Invalid {
     /// The ends of a range are not finite or not in order.
     Range,
     /// The loss matrix does not have the same number of finite losses for each item of the pool.
-    Possible {
+    LossMatrix {
         /// The number of losses.
         losses: usize,
         /// The number of items.
@@ -185,7 +185,7 @@ impl Display for Invalid {
             }
             Invalid::Value { draw } => write!(f, "the value of draw {draw} is not a finite number"),
             Invalid::Range => write!(f, "a range needs finite ends, the lower one first"),
-            Invalid::Possible { losses, pool } => {
+            Invalid::LossMatrix { losses, pool } => {
                 write!(f, "{losses} possible losses for {pool} items, need as many finite ones for each")
             }
             Invalid::Answer { draw } => {
@@ -223,22 +223,22 @@ impl Estimator {
         Self { confidence: confidence.clamp(0.5, 0.9999), ..self }
     }
 
-    /// Returns the leveled weight of each draw, like [`levelled`], after checking the draws.
-    pub fn levelled_weights(&self, draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+    /// Returns the leveled weight of each draw, like [`leveled_weights`], after checking the draws.
+    pub fn leveled_weights(&self, draws: &[DrawProbability]) -> Result<Vec<f64>, Invalid> {
         self.check(draws.len(), draws)?;
-        Ok(levelled(self.pool, draws))
+        Ok(leveled_weights(self.pool, draws))
     }
 
     /// Returns, for each draw, a number whose conditional expectation is the pool's mean: (known so far + value/q)/N.
     /// For progressive values it is a reading of the model at that moment; together the readings are a noisy learning
     /// curve.
-    pub fn readings(&self, values: &[f64], draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+    pub fn readings(&self, values: &[f64], draws: &[DrawProbability]) -> Result<Vec<f64>, Invalid> {
         self.check(values.len(), draws)?;
-        Ok(levelled::readings(self.pool, values, draws))
+        Ok(leveled::readings(self.pool, values, draws))
     }
 
     /// Estimates the pool's mean of a value known for the drawn items: (1/M) Σ v·value.
-    pub fn mean(&self, values: &[f64], draws: &[Draw], range: Range) -> Result<Estimate, Invalid> {
+    pub fn mean(&self, values: &[f64], draws: &[DrawProbability], range: Range) -> Result<Estimate, Invalid> {
         self.check(values.len(), draws)?;
         if let Some(draw) = values.iter().position(|value| !value.is_finite()) {
             return Err(Invalid::Value { draw });
@@ -270,24 +270,34 @@ impl Estimator {
     /// item by item, the loss for each class, −ln of its probability. `answers` holds the item and the class of each
     /// draw. The estimate equals that of [`Estimator::mean`]; the interval also accounts for the losses that undrawn
     /// items could have.
-    pub fn log_loss(&self, possible: &[f64], answers: &[(usize, usize)], draws: &[Draw]) -> Result<Estimate, Invalid> {
+    pub fn log_loss(
+        &self,
+        possible: &[f64],
+        answers: &[(usize, usize)],
+        draws: &[DrawProbability],
+    ) -> Result<Estimate, Invalid> {
         self.check(answers.len(), draws)?;
-        let answered = Answered::new(self.pool, possible, answers)?;
-        answered.foreseen(|foreseen| self.mean_loss(&answered.losses, foreseen, draws))
+        let answered = AnsweredLosses::new(self.pool, possible, answers)?;
+        answered.with_matrix(|matrix| self.mean_loss(&answered.losses, matrix, draws))
     }
 
     /// Estimates the pool's mean loss, for a model whose loss for each class is known.
-    pub fn mean_loss(&self, losses: &[f64], foreseen: &Foreseen<'_>, draws: &[Draw]) -> Result<Estimate, Invalid> {
+    pub fn mean_loss(
+        &self,
+        losses: &[f64],
+        matrix: &LossMatrix<'_>,
+        draws: &[DrawProbability],
+    ) -> Result<Estimate, Invalid> {
         self.check(losses.len(), draws)?;
-        let invalid = Invalid::Possible { losses: foreseen.drawn.len(), pool: draws.len() };
-        let are_losses = foreseen.drawn.iter().chain(losses).all(|loss| is_loss(*loss));
-        if foreseen.drawn.len() != draws.len() * foreseen.classes || !are_losses {
+        let invalid = Invalid::LossMatrix { losses: matrix.drawn.len(), pool: draws.len() };
+        let are_losses = matrix.drawn.iter().chain(losses).all(|loss| is_loss(*loss));
+        if matrix.drawn.len() != draws.len() * matrix.classes || !are_losses {
             return Err(invalid);
         }
         let levels = Levels::new(self.pool, draws);
         let mean = levels.mean(losses);
         let t = Spread::of(&levels, losses).quantile(self.confidence);
-        let (low, high) = foreseen.interval(&levels, losses, t).ok_or(invalid)?;
+        let (low, high) = matrix.interval(&levels, losses, t).ok_or(invalid)?;
         // Uneven weights can yield a mean that no labels could produce.
         Ok(self.estimate(&levels, mean, (low.min(mean), high.max(mean)), None))
     }
@@ -307,7 +317,7 @@ impl Estimator {
     }
 
     /// Estimates the fraction of the pool's items for which a condition holds.
-    pub fn share(&self, holds: &[bool], draws: &[Draw]) -> Result<Estimate, Invalid> {
+    pub fn share(&self, holds: &[bool], draws: &[DrawProbability]) -> Result<Estimate, Invalid> {
         self.check(holds.len(), draws)?;
         let values: Vec<f64> = holds.iter().map(|&holds| f64::from(holds)).collect();
         let levels = Levels::new(self.pool, draws);
@@ -330,7 +340,7 @@ impl Estimator {
         Estimate { value, low, high, anytime, confidence: self.confidence, effective_n, draws, warning }
     }
 
-    fn check(&self, values: usize, draws: &[Draw]) -> Result<(), Invalid> {
+    fn check(&self, values: usize, draws: &[DrawProbability]) -> Result<(), Invalid> {
         if draws.is_empty() {
             return Err(Invalid::NoDraws);
         }
@@ -343,7 +353,7 @@ impl Estimator {
         // Rounding may push a sum of probabilities slightly above 1, and a floor slightly above the probability it
         // bounds.
         let slack = 1.0 + 1e-9;
-        let wrong = |d: &Draw| {
+        let wrong = |d: &DrawProbability| {
             !(d.probability > 0.0 && d.probability <= slack && d.floor >= 0.0 && d.floor <= d.probability * slack)
         };
         match draws.iter().position(wrong) {

@@ -19,12 +19,12 @@ pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::
 
 /// Deserializes a number.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    deserializer.deserialize_any(Number)
+    deserializer.deserialize_any(ExactNumber)
 }
 
-struct Number;
+struct ExactNumber;
 
-impl Visitor<'_> for Number {
+impl Visitor<'_> for ExactNumber {
     type Value = f64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,11 +13,11 @@ mod newton;
 mod problem;
 mod strength;
 
-pub use newton::Ended;
+pub use newton::NewtonEnd;
 pub use problem::{INTERCEPT, Problem};
 pub use strength::SPREAD;
 
-use compact::Compact;
+use compact::CompactAnswers;
 use newton::Newton;
 use strength::Strength;
 
@@ -35,7 +35,7 @@ pub struct Refit {
     kept: (Vec<f64>, Newton),
     strength: Strength,
     /// The answers by the features that occur in them, if the rows have many more.
-    compact: Option<Compact>,
+    compact: Option<CompactAnswers>,
 }
 
 /// The error for a loss with kinks that a fit cannot smooth.
@@ -73,7 +73,7 @@ impl Refit {
         let model = Linear { outputs: task.outputs(), intercept };
         let theta = vec![0.0; model.parameters(empty.dim())];
         let strength = Strength::new(strength, seed);
-        let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(Compact::new);
+        let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(CompactAnswers::new);
         let newton = Newton::default();
         let kept = (theta.clone(), newton.clone());
         Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton, kept, strength, compact })
@@ -93,7 +93,7 @@ impl Refit {
     ///
     /// # Panics
     /// If there is not exactly one weight for every answer.
-    pub fn fit(&mut self, weights: &[f64]) -> Ended {
+    pub fn fit(&mut self, weights: &[f64]) -> NewtonEnd {
         assert_eq!(weights.len(), self.labels.len(), "a weight for every answer");
         let total: f64 = weights.iter().sum();
         let share = if 0.0 < total { weights.len() as f64 / total } else { 0.0 };
@@ -113,7 +113,7 @@ impl Refit {
         Problem {
             task: &*self.task,
             model: self.model,
-            rows: self.compact.as_ref().map_or(&self.rows, Compact::rows),
+            rows: self.compact.as_ref().map_or(&self.rows, CompactAnswers::rows),
             labels: &self.labels,
             weights,
             strength: self.strength.now(),
@@ -199,7 +199,7 @@ impl Refit {
 }
 
 /// Fits these answers from θ = 0 and returns the parameters, intercepts first.
-pub fn minimize(problem: &Problem<'_>) -> (Vec<f64>, Ended) {
+pub fn minimize(problem: &Problem<'_>) -> (Vec<f64>, NewtonEnd) {
     let mut theta = vec![0.0; problem.parameters()];
     let ended = Newton::default().minimize(problem, &mut theta, TOLERANCE);
     (theta, ended)

@@ -60,7 +60,7 @@ impl FeatureIndex {
     pub(crate) fn of(features: &[u32]) -> Self {
         let mut index = Self::new(0);
         for feature in features {
-            index.meet(*feature);
+            index.allocate(*feature);
         }
         index
     }
@@ -85,7 +85,7 @@ impl FeatureIndex {
 
     /// Allocates slots for the page of a feature if it has none.
     #[inline]
-    pub(crate) fn meet(&mut self, feature: u32) {
+    pub(crate) fn allocate(&mut self, feature: u32) {
         let page = feature as usize / PAGE;
         if self.slots.get(page).is_none_or(|slots| *slots == self.unmet) {
             self.add_page(page);
@@ -107,16 +107,16 @@ impl FeatureIndex {
     }
 
     /// Returns a row by the slots of its features, after allocating slots for all of them.
-    pub(crate) fn meet_row<X: Features>(&mut self, x: X) -> SlotRow {
-        x.each(|feature, _| self.meet(feature as u32));
+    pub(crate) fn allocate_row<X: Features>(&mut self, x: X) -> SlotRow {
+        x.each(|feature, _| self.allocate(feature as u32));
         self.row(x)
     }
 
     /// Returns rows by the slots of their features, after allocating slots for all of them.
-    pub(crate) fn meet_rows(&mut self, rows: &Rows, places: std::ops::Range<usize>) -> Rows {
+    pub(crate) fn allocate_rows(&mut self, rows: &Rows, range: std::ops::Range<usize>) -> Rows {
         let mut slots = SparseRows::new(0);
-        for place in places {
-            let row = self.meet_row(rows.row(place));
+        for row in range {
+            let row = self.allocate_row(rows.row(row));
             slots.push_slots(row.as_sparse());
         }
         slots.widen(self.dim());
@@ -139,7 +139,7 @@ impl FeatureIndex {
         let mut index = Self::new(unmet as usize * PAGE);
         for (slot, page) in pages.iter().enumerate().skip(unmet as usize + 1) {
             let page = usize::try_from(*page).ok().filter(|page| *page < most)?;
-            index.meet((page * PAGE) as u32);
+            index.allocate((page * PAGE) as u32);
             (index.pages.len() == slot + 1).then_some(())?;
         }
         (index.pages.iter().zip(pages).all(|(a, b)| u64::from(*a) == *b)).then_some(index)
@@ -205,8 +205,8 @@ mod tests {
         assert_eq!((index.slot(299), index.dim()), (299, 3 * PAGE), "two pages, and one for the unmet");
         let far = 134_217_727;
         assert_eq!(index.feature(index.slot(far)), None);
-        index.meet(far as u32);
-        index.meet(1000);
+        index.allocate(far as u32);
+        index.allocate(1000);
         assert_eq!((index.feature(index.slot(far)), index.feature(index.slot(1000))), (Some(far as u32), Some(1000)));
         assert_ne!(index.slot(far), index.slot(1000));
         assert_eq!(index.dim(), 5 * PAGE);
@@ -218,16 +218,16 @@ mod tests {
     #[test]
     fn changed_words_are_rejected() {
         let mut index = FeatureIndex::new(0);
-        index.meet(5 << 20);
+        index.allocate(5 << 20);
         let words: Vec<u64> = index.words().collect();
-        for place in 0..words.len() {
+        for position in 0..words.len() {
             for changed in [0, 1, 7, u64::MAX] {
                 let mut odd = words.clone();
-                odd[place] = changed;
+                odd[position] = changed;
                 let read = FeatureIndex::from_words(&odd);
-                assert!(read.is_none_or(|read| read.words().eq(odd)), "word {place} as {changed}");
+                assert!(read.is_none_or(|read| read.words().eq(odd)), "word {position} as {changed}");
             }
-            assert_eq!(FeatureIndex::from_words(&words[..place]), None);
+            assert_eq!(FeatureIndex::from_words(&words[..position]), None);
         }
     }
 
@@ -236,13 +236,13 @@ mod tests {
         let features = [9_000_000, 70_000_000, 5_000_000_u32];
         let of = |order: &[usize]| {
             let mut index = FeatureIndex::new(0);
-            for place in order {
-                index.meet(features[*place]);
+            for position in order {
+                index.allocate(features[*position]);
             }
-            index.meet(123_456_789);
+            index.allocate(123_456_789);
             let mut theta = vec![0.0; 2 * index.dim() + 2];
-            for (place, feature) in features.iter().enumerate() {
-                theta[2 * index.slot(*feature as usize) + place % 2] = place as f64 + 1.0;
+            for (position, feature) in features.iter().enumerate() {
+                theta[2 * index.slot(*feature as usize) + position % 2] = position as f64 + 1.0;
             }
             theta[2 * index.dim()] = -1.0;
             let mean = theta.clone();

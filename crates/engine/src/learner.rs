@@ -129,7 +129,7 @@ impl Learner {
     }
 
     /// Sets the parameters, the intercepts first, and restarts the average θ̄ at them.
-    pub(crate) fn place(&mut self, theta: &[f64]) {
+    pub(crate) fn set_parameters(&mut self, theta: &[f64]) {
         self.weights = AveragedWeights::new(theta, self.model.outputs);
     }
 

@@ -4,6 +4,7 @@
 //! [`coin::Coin`], a function of (seed, purpose, time). So a run can be resumed, replayed, split into blocks and spread
 //! over threads with bit-identical results.
 
+pub mod name;
 pub mod coin;
 pub mod exact;
 pub mod elementary;

@@ -1,10 +1,13 @@
 //! Optimizers: plain gradient descent, heavy ball and Nesterov, on the query clock and on the raw clock (§6.2).
 
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
 use crate::features::Features;
 use crate::linear::Linear;
+use crate::name::{NameError, ParsedName};
 use crate::settings::IllegalSettings;
 use crate::state::{Reader, Words};
-use crate::step::number;
 use crate::weights::AveragedWeights;
 
 pub use querist_theory::momentum::Clock;
@@ -20,23 +23,46 @@ pub enum Momentum {
     Nesterov(Beta),
 }
 
-impl Momentum {
+/// The names of momenta.
+const MOMENTA: &[&str] = &["none", "heavy-ball", "nesterov"];
+
+impl FromStr for Momentum {
+    type Err = NameError;
+
     /// Parses `none`, `heavy-ball:beta=0.9`, `nesterov:beta=0.9`, or `nesterov`, which has its own schedule.
-    pub fn parse(name: &str) -> Result<Self, String> {
-        let (head, rest) = name.split_once(':').unwrap_or((name, ""));
-        let beta = || match number(name, rest, "beta")? {
-            beta if 1.0 <= beta => Err(format!("{name}: beta = {beta}, need 0 < beta < 1")),
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let name = ParsedName::new(text)?;
+        let beta = || match name.positive("beta")? {
+            beta if 1.0 <= beta => Err(name.error(format!("beta = {beta}, need 0 < beta < 1"))),
             beta => Ok(Beta::Constant(beta)),
         };
-        Ok(match head {
-            "none" => Momentum::None,
+        Ok(match name.head() {
+            "none" => name.expect_plain().map(|()| Momentum::None)?,
             "heavy-ball" => Momentum::HeavyBall(beta()?),
-            "nesterov" if rest.is_empty() => Momentum::Nesterov(Beta::Rising { first: 0.0 }),
+            "nesterov" if name.is_plain() => Momentum::Nesterov(Beta::Rising { first: 0.0 }),
             "nesterov" => Momentum::Nesterov(beta()?),
-            _ => {
-                return Err(format!("{name}: there are none, heavy-ball:beta=NUMBER, nesterov, nesterov:beta=NUMBER"));
-            }
+            _ => return Err(name.unknown("momentum", MOMENTA)),
         })
+    }
+}
+
+impl Display for Momentum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Momentum::None => f.write_str("none"),
+            Momentum::HeavyBall(beta) => write!(f, "heavy-ball{beta}"),
+            Momentum::Nesterov(beta) => write!(f, "nesterov{beta}"),
+        }
+    }
+}
+
+impl Display for Beta {
+    /// Writes the parameter of a momentum's name; nothing for Nesterov's own schedule.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Beta::Constant(beta) => write!(f, ":beta={beta}"),
+            Beta::Rising { .. } => Ok(()),
+        }
     }
 }
 

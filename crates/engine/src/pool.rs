@@ -4,38 +4,42 @@
 //! and accepts it with probability `U/U_max`: its cost does not grow with the pool. *Scan* adds up U over all rows and
 //! thus knows `S_t`. *Top* takes the most uncertain row: it has no probabilities, so nothing can be estimated from its
 //! labels.
+//!
+//! A learner either takes a gradient step for each answer, as in the paper ([`SgdPool`]), or fits a model to all answers
+//! ([`RefitPool`]). Both draw by a [`PoolSampler`], and [`PoolLearner`] is their common interface.
 
 use std::fmt::{self, Display};
+use std::str::FromStr;
 
-use crate::coin::Coin;
 use crate::estimate;
-use crate::fit::Refit;
 use crate::learner::{Diverged, Learner};
+use crate::name::{self, NameError};
 use crate::rows::{Row, Rows};
 use crate::rule::{Rule, Scale};
 use crate::settings::IllegalSettings;
-use crate::stream::{Importance, Rules};
+use crate::stream::Rules;
 
-mod apart;
+mod answers;
 mod assess;
 mod crossfit;
-mod fitting;
-mod known;
-mod propose;
+mod diversity;
+mod refit;
 mod retired;
+mod row_weights;
+mod sampler;
 mod scan;
-mod weights;
+mod sgd;
 
-use apart::Apart;
-pub use apart::LESS;
+pub use answers::Objective;
 pub use assess::{Assessment, NotAssessed};
 pub use crossfit::CrossFit;
-use fitting::Fitting;
-pub use fitting::{ColdStart, Objective};
-pub use known::Known;
+pub use diversity::NEAR_FACTOR;
+pub use refit::{LabeledDraw, RefitPool, RefitSettings};
 use retired::Retired;
+pub use row_weights::{RowWeights, WeightedDraw, settle};
+pub use sampler::PoolSampler;
 pub use scan::{BLOCK, Scan};
-pub use weights::{Weighed, Weights, settle};
+pub use sgd::{SgdPool, SgdSettings};
 
 /// A method of drawing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +50,29 @@ pub enum Draw {
     Scan,
     /// The most uncertain row, the first of equals; deterministic.
     Top,
+}
+
+impl Draw {
+    /// All methods.
+    pub const ALL: [Self; 3] = [Draw::Reject, Draw::Scan, Draw::Top];
+}
+
+impl Display for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Draw::Reject => "reject",
+            Draw::Scan => "scan",
+            Draw::Top => "top",
+        })
+    }
+}
+
+impl FromStr for Draw {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        name::find("draw", text, &Self::ALL)
+    }
 }
 
 /// The choice between drawing with and without replacement.
@@ -84,16 +111,13 @@ pub struct Drawn {
 
 impl Drawn {
     /// Returns the probability U/ΣU of the row among the `left` that could be drawn; `None` if it is unknown.
-    pub fn chance(&self, left: usize) -> Option<estimate::Draw> {
+    pub fn draw_probability(&self, left: usize) -> Option<estimate::DrawProbability> {
         let total = self.rate? * left as f64;
         // A sampled ΣU may be too small, even 0.
         let share = |u: f64| if u == 0.0 { 0.0 } else { (u / total).min(1.0) };
-        Some(estimate::Draw { probability: share(self.uncertainty), floor: share(self.least) })
+        Some(estimate::DrawProbability { probability: share(self.uncertainty), floor: share(self.least) })
     }
 }
-
-/// Sums of U up to this count as 0. Their inverses are weights of θ̄, whose sum would overflow.
-const NOTHING: f64 = 1e-100;
 
 /// A reason why there is no next row.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,334 +150,122 @@ impl Display for NoRow {
     }
 }
 
-/// A learner that draws from a pool.
-#[derive(Debug)]
-pub struct PoolLearner {
-    learner: Learner,
-    rules: Rules,
-    draw: Draw,
-    replacement: Replacement,
-    importance: Importance,
-    retired: Retired,
-    propose: Coin,
-    accept: Coin,
-    /// The number of proposals, including those of retired rows: one sequence through all draws, so that the next ones
-    /// are known.
-    proposed: u64,
-    time: u64,
-    answered: u64,
-    /// The number of proposals of rows that were left, and of draws that fell back to a scan.
-    tries: u64,
-    fallbacks: u64,
-    scores: Vec<f64>,
-    fitting: Option<Fitting>,
-    /// The number of rows that could be asked at the start.
-    askable: usize,
-    look: Coin,
-    seed: u64,
-    apart: Option<Apart>,
-    /// `true` if the parameters have changed since the rule took its scale from the pool.
-    moved: bool,
-}
+/// A learner that draws rows from a pool and learns from their labels.
+pub trait PoolLearner {
+    /// Returns the model, the rules and the state of the draws.
+    fn sampler(&self) -> &PoolSampler;
 
-/// The number of rows in a sample of the pool from which a rule takes its scale.
-const SAMPLE: usize = 1024;
+    /// Returns the sampler for changes.
+    fn sampler_mut(&mut self) -> &mut PoolSampler;
 
-/// Settings of a pool run.
-#[derive(Clone, Copy, Debug)]
-pub struct PoolSettings {
-    /// The method of drawing rows.
-    pub draw: Draw,
-    /// Drawing with or without replacement.
-    pub replacement: Replacement,
-    /// The factor of the gradients of asked rows.
-    pub importance: Importance,
-    /// The run's seed.
-    pub seed: u64,
-}
+    /// Draws the next row to label. Without replacement it will not be drawn again.
+    fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow>;
 
-impl PoolLearner {
-    /// Creates a learner for a pool of this many rows. Returns an error if the rules do not fit the model.
-    pub fn new(learner: Learner, rules: Rules, rows: usize, settings: PoolSettings) -> Result<Self, IllegalSettings> {
-        rules.check_outputs(learner.model.outputs)?;
-        let scores = vec![0.0; learner.model.outputs];
-        Ok(Self {
-            learner,
-            rules,
-            draw: settings.draw,
-            replacement: settings.replacement,
-            importance: settings.importance,
-            retired: Retired::new(rows),
-            propose: Coin::new(settings.seed, "propose"),
-            accept: Coin::new(settings.seed, "accept"),
-            proposed: 0,
-            time: 0,
-            answered: 0,
-            tries: 0,
-            fallbacks: 0,
-            scores,
-            fitting: None,
-            askable: rows,
-            look: Coin::new(settings.seed, "look"),
-            seed: settings.seed,
-            apart: None,
-            moved: true,
-        })
-    }
+    /// Learns from the answers to the rows drawn since the last call.
+    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged>;
 
-    /// Fits all answers after each, instead of taking a step. Random numbers and probabilities stay the same, except
-    /// for the cold start, which asks at random.
-    pub fn fitted_by(mut self, refit: Refit, objective: Objective, cold: ColdStart) -> Self {
-        self.fitting = Some(Fitting::new(refit, objective, cold));
-        self
-    }
-
-    /// Diversifies rows drawn between two answers: U of a row x is multiplied by [`LESS`] if some drawn row y has
+    /// Diversifies rows drawn between two answers: U of a row x is multiplied by [`NEAR_FACTOR`] if some drawn row y has
     /// ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²). Returns an error unless 0 < within < 1.
-    pub fn kept_apart(mut self, within: f64) -> Result<Self, IllegalSettings> {
-        IllegalSettings::unless(0.0 < within && within < 1.0, "apart", within, "0 < apart < 1")?;
-        self.apart = Some(Apart::new(within, self.learner.dim()));
-        Ok(self)
-    }
-
-    /// Adds a seed label: its row is never asked, it is learned from, and estimates exclude it.
-    ///
-    /// # Panics
-    /// If the learner takes steps, which need a draw.
-    pub fn give(&mut self, row: usize, x: Row<'_>, label: f64) {
-        let fitting = self.fitting.as_mut().expect("labels are given to a learner that fits");
-        fitting.give(row as u64, x, label);
-        fitting.fit(self.askable, |_| 1.0);
-        self.learner.place(fitting.refit.theta());
-        self.retire(row);
-    }
-
-    /// Returns the fit, if the learner fits.
-    pub fn refit(&self) -> Option<&Refit> {
-        self.fitting.as_ref().map(|fitting| &fitting.refit)
+    fn diversify(&mut self, within: f64) -> Result<(), IllegalSettings> {
+        self.sampler_mut().diversify(within)
     }
 
     /// Returns whether rows are still drawn uniformly because there are too few labels to fit.
-    pub fn is_cold(&self) -> bool {
-        self.fitting.as_ref().is_some_and(|fitting| fitting.cold_rule().is_some())
+    fn is_cold(&self) -> bool {
+        self.sampler().is_cold()
     }
 
     /// Returns the current rule for drawing rows.
-    pub fn rule(&self) -> &Rule {
-        let cold = self.fitting.as_ref().and_then(Fitting::cold_rule);
-        cold.unwrap_or_else(|| self.rules.now())
+    fn rule(&self) -> &Rule {
+        self.sampler().rule()
     }
 
     /// Returns the learner: the parameters and their updates.
-    pub fn learner(&self) -> &Learner {
-        &self.learner
+    fn learner(&self) -> &Learner {
+        &self.sampler().learner
     }
 
     /// Returns the number of draws.
-    pub fn time(&self) -> u64 {
-        self.time
+    fn time(&self) -> u64 {
+        self.sampler().time
     }
 
     /// Returns the number of answers.
-    pub fn answered(&self) -> u64 {
-        self.answered
+    fn answered(&self) -> u64 {
+        self.sampler().answered
     }
 
     /// Returns the number of draws that ended in a scan because too many proposals were rejected.
-    pub fn fallbacks(&self) -> u64 {
-        self.fallbacks
+    fn fallbacks(&self) -> u64 {
+        self.sampler().fallbacks
     }
 
     /// Returns the number of proposals of rows that were left.
-    pub fn tries(&self) -> u64 {
-        self.tries
+    fn tries(&self) -> u64 {
+        self.sampler().tries
     }
 
     /// Returns the rules.
-    pub fn rules(&self) -> &Rules {
-        &self.rules
+    fn rules(&self) -> &Rules {
+        &self.sampler().rules
     }
 
     /// Excludes a row from asks, because it is held out for the test or already labeled.
-    pub fn retire(&mut self, row: usize) {
-        self.retired.retire(row);
-        self.askable = self.retired.left();
+    fn retire(&mut self, row: usize) {
+        self.sampler_mut().retire(row);
     }
 
     /// Sets the number of rows that could be asked at the start, for replays that do not know which rows are held out.
-    pub fn set_askable(&mut self, rows: usize) {
-        self.askable = rows;
+    fn set_askable(&mut self, rows: usize) {
+        self.sampler_mut().askable = rows;
     }
 
     /// Returns the number of rows that could be asked at the start.
-    pub fn askable(&self) -> usize {
-        self.askable
+    fn askable(&self) -> usize {
+        self.sampler().askable
     }
 
     /// Returns the number of rows that can still be asked.
-    pub fn left(&self) -> usize {
-        self.retired.left()
+    fn left(&self) -> usize {
+        self.sampler().retired.left()
     }
 
     /// Returns U of these features under the current model.
-    pub fn uncertainty(&self, x: Row<'_>) -> f64 {
-        let mut scores = vec![0.0; self.learner.model.outputs];
-        self.learner.scores(x, &mut scores);
-        self.rule().probability(&scores, x)
+    fn uncertainty(&self, x: Row<'_>) -> f64 {
+        self.sampler().uncertainty(x)
     }
 
     /// Returns the current weight of these features in a draw: U, reduced if they are near a row drawn since the last
     /// answer.
-    pub fn counted(&self, x: Row<'_>) -> f64 {
-        self.uncertainty(x) * self.apart.as_ref().map_or(1.0, |apart| apart.share(x))
+    fn draw_weight(&self, x: Row<'_>) -> f64 {
+        self.sampler().draw_weight(x)
     }
 
     /// Returns a lower bound on the current weights of all rows.
-    pub fn least(&self) -> f64 {
-        self.rule().least() * self.apart.as_ref().map_or(1.0, Apart::least)
-    }
-
-    /// Draws the next row to label. Without replacement it will not be drawn again.
-    pub fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
-        if self.retired.left() == 0 {
-            return Err(NoRow::Exhausted);
-        }
-        self.take_scale(rows);
-        if let Some(apart) = self.apart.as_mut().filter(|_| self.draw != Draw::Reject) {
-            apart.look(rows);
-        }
-        let mut drawn = match self.draw {
-            Draw::Reject => match rows {
-                Rows::Dense(dense) => self.reject(rows, dense.by_place()),
-                Rows::Sparse(sparse) => self.reject(rows, sparse.by_place()),
-            },
-            Draw::Top if !self.is_cold() => self.scan(rows).top(),
-            Draw::Scan | Draw::Top => self.scan(rows).draw(self.accept.unit(self.time)),
-        }?;
-        if drawn.rate.is_none() && drawn.probability.is_some() && self.fitting.is_some() {
-            drawn.rate = Some(self.sampled_rate(rows));
-        }
-        drawn.scale = match self.rule() {
-            Rule::Relative(rule) => Some(rule.scale()),
-            _ => None,
-        };
-        drawn.least = self.least();
-        self.note(&drawn, rows.row(drawn.row));
-        Ok(drawn)
-    }
-
-    /// Lets a rule in units of the pool take its scale from a sample, if the parameters have changed.
-    fn take_scale(&mut self, rows: &Rows) {
-        if self.is_cold() || !std::mem::take(&mut self.moved) || !matches!(self.rules.now(), Rule::Relative(_)) {
-            return;
-        }
-        let outputs = self.learner.model.outputs;
-        let rarest = self.fitting.as_ref().map_or(0, Fitting::rarest);
-        let learner = &self.learner;
-        let score = |row: usize, scores: &mut [f64]| {
-            learner.scores(rows.row(row), scores);
-            Ok::<_, std::convert::Infallible>(())
-        };
-        let Ok(()) = settle(self.rules.now_mut(), rows.len(), outputs, rarest, score);
+    fn least(&self) -> f64 {
+        self.sampler().least()
     }
 
     /// Sets the scale that a rule had at an ask, for replays without the pool.
-    pub fn set_scale(&mut self, scale: Scale) {
-        self.moved = false;
-        if let Rule::Relative(rule) = self.rules.now_mut() {
-            rule.set_scale(scale);
-        }
+    fn set_scale(&mut self, scale: Scale) {
+        self.sampler_mut().set_scale(scale);
     }
 
     /// Records a draw for replay: `ask` without the search. If held-out rows are unknown, a later `ask` may draw
     /// differently than the original run.
-    pub fn record(&mut self, drawn: &Drawn, x: Row<'_>) {
-        self.pass_over(drawn.tries);
-        self.note(drawn, x);
+    fn record(&mut self, drawn: &Drawn, x: Row<'_>) {
+        self.sampler_mut().replay(drawn, x);
     }
 
-    fn note(&mut self, drawn: &Drawn, x: Row<'_>) {
-        self.time += 1;
-        self.tries += drawn.tries;
-        self.fallbacks += u64::from(drawn.fallback);
-        if let Some(apart) = &mut self.apart {
-            apart.draw(x);
-        }
-        if self.replacement == Replacement::Without {
-            self.retired.retire(drawn.row);
-        }
-    }
-
-    /// Learns from the answers to the rows drawn since the last call: one step on their mean gradient.
-    ///
-    /// With importance weights, answers from a pass are weighted by `S_t/U`. Proposals do not know `S_t`, and 1/N is
-    /// not unbiased for it. They are weighted by `U_max/U`, as Algorithm 1 does on the proposals: the same objective,
-    /// with steps longer by `U_max/S_t`.
-    pub fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
-        self.moved = true;
-        if let Some(apart) = &mut self.apart {
-            apart.forget();
-        }
-        if self.fitting.is_some() {
-            self.fit(answers);
-            return Ok(());
-        }
-        let before = self.learner.weights.average_weight();
-        let done = self.learn(answers);
-        if done.is_err() {
-            self.learner.weights.set_average_weight(before);
-        }
-        done
-    }
-
-    fn fit(&mut self, answers: &[(Row<'_>, Drawn, f64)]) {
-        let losses = self.judge(answers);
-        let Some(mut fitting) = self.fitting.take() else { return };
-        for ((x, drawn, label), loss) in answers.iter().zip(losses) {
-            fitting.answer(*x, *drawn, *label, loss);
-        }
-        fitting.fit(self.askable, |x| self.uncertainty(x));
-        self.learner.place(fitting.refit.theta());
-        self.fitting = Some(fitting);
-        self.answered += answers.len() as u64;
-        self.rules.learned(answers.iter().map(|(x, _, label)| (*x, *label)), &self.learner);
-        self.rules.switch(self.answered);
-    }
-
-    fn learn(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
-        let share = 1.0 / answers.len() as f64;
-        let inverse_rate: f64 = answers.iter().map(|(_, drawn, _)| share * drawn.inverse_rate).sum();
-        self.learner.weights.advance_average(self.learner.steps.weight() * inverse_rate);
-        let u_max = self.rules.now().max();
-        let weight = |drawn: &Drawn| match self.importance {
-            Importance::Equivalent => 1.0,
-            Importance::Original if drawn.tries == 0 => 1.0 / (drawn.uncertainty * drawn.inverse_rate),
-            Importance::Original => u_max / drawn.uncertainty,
-        };
-        if let [(x, drawn, label)] = answers {
-            let weight = weight(drawn);
-            self.learner.scores(*x, &mut self.scores);
-            self.learner.learn(*x, &self.scores, *label, weight)?;
-        } else {
-            let weights: Vec<f64> = answers.iter().map(|(_, drawn, _)| weight(drawn)).collect();
-            let parts: Vec<(Row<'_>, f64)> = answers.iter().map(|(x, _, label)| (*x, *label)).collect();
-            self.learner.learn_together(&parts, &weights)?;
-        }
-        self.answered += answers.len() as u64;
-        self.rules.learned(answers.iter().map(|(x, _, label)| (*x, *label)), &self.learner);
-        if self.rules.switch(self.answered) {
-            self.learner.weights.restart_average();
-        }
-        Ok(())
+    /// Returns U of every row under the current model, 0 for retired ones.
+    fn uncertainties(&mut self, rows: &Rows) -> Vec<f64> {
+        let sampler = self.sampler_mut();
+        sampler.take_scale(rows);
+        sampler.scan(rows).all()
     }
 
     /// Returns a pass over the rows that are left.
-    pub fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
-        Scan::new(rows, &self.learner, self.rule(), &self.retired, self.apart.as_ref())
+    fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
+        self.sampler().scan(rows)
     }
-}
-
-/// Returns row indices of a pool: all of a small pool, otherwise a random sample.
-fn sample(coin: Coin, first: u64, rows: usize) -> Vec<usize> {
-    if rows <= SAMPLE { (0..rows).collect() } else { (first..).take(SAMPLE).map(|at| coin.below(at, rows)).collect() }
 }

@@ -19,9 +19,9 @@ use std::cmp::Ordering;
 use std::fmt::{self, Display};
 
 pub use chooser::{Chooser, fill, rule};
-pub use id::{Id, IdRef, Ids};
+pub use id::{Id, IdRef, RowIds};
 pub use scale::ScaleSample;
-pub use total::Total;
+pub use total::ExactTotal;
 pub use wire::NotASelection;
 
 use crate::coin::Coin;
@@ -34,7 +34,7 @@ pub struct Selection {
     k: usize,
     coin: Coin,
     rows: u64,
-    total: Total,
+    total: ExactTotal,
     /// Candidates in no order, a few more than needed.
     kept: Vec<Candidate>,
     /// Rows with keys above this are not among the k + 1 smallest.
@@ -47,14 +47,14 @@ struct Candidate {
     key: f64,
     uncertainty: f64,
     id: Id,
-    place: u64,
+    position: u64,
 }
 
 impl Candidate {
     fn order(&self, other: &Self) -> Ordering {
         let by_key = self.key.total_cmp(&other.key).then_with(|| self.id.cmp(&other.id));
         // Duplicate ids are an error, which should not depend on the order of reading either.
-        by_key.then(self.uncertainty.total_cmp(&other.uncertainty)).then(self.place.cmp(&other.place))
+        by_key.then(self.uncertainty.total_cmp(&other.uncertainty)).then(self.position.cmp(&other.position))
     }
 }
 
@@ -68,12 +68,12 @@ pub struct Chosen {
     /// τ, key k + 1; `None` if every row with U > 0 was drawn.
     pub threshold: Option<f64>,
     /// The rows in the order of the draws; fewer than k if fewer have U > 0.
-    pub drawn: Vec<Drawn>,
+    pub drawn: Vec<SelectedRow>,
 }
 
 /// A row that was drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
+pub struct SelectedRow {
     /// The id.
     pub id: Id,
     /// U.
@@ -101,7 +101,7 @@ pub enum NoSelection {
         /// The id.
         id: Id,
         /// Their positions, as passed with the rows.
-        places: [u64; 2],
+        positions: [u64; 2],
     },
 }
 
@@ -147,7 +147,7 @@ impl Selection {
     /// Creates an empty selection of k rows.
     pub fn new(seed: u64, k: usize) -> Self {
         let coin = Coin::new(seed, "select");
-        Self { seed, k, coin, rows: 0, total: Total::default(), kept: vec![], bound: f64::INFINITY }
+        Self { seed, k, coin, rows: 0, total: ExactTotal::default(), kept: vec![], bound: f64::INFINITY }
     }
 
     /// Returns whether a row is asked independently of others, with probability U. A coin of its id decides, so the
@@ -161,9 +161,9 @@ impl Selection {
         self.rows
     }
 
-    /// Adds rows with their U. `place` is the position of the first row, for messages; the others follow it. Returns an
-    /// error if some U is illegal.
-    pub fn offer(&mut self, ids: &Ids<'_>, uncertainties: &[f64], place: u64) -> Result<(), NotAnUncertainty> {
+    /// Adds rows with their U. `position` is that of the first row, for messages; the others follow it. Returns an error
+    /// if some U is illegal.
+    pub fn offer(&mut self, ids: &RowIds<'_>, uncertainties: &[f64], position: u64) -> Result<(), NotAnUncertainty> {
         check(uncertainties)?;
         for (row, uncertainty) in uncertainties.iter().enumerate().filter(|(_, u)| LEAST_UNCERTAINTY <= **u) {
             self.total.add(*uncertainty);
@@ -171,7 +171,7 @@ impl Selection {
             let v = unit(self.coin.bits(id.bits()));
             // E = −log(1 − v) is at least v, so most rows need no logarithm; the slack is far above any rounding.
             if v <= self.bound * *uncertainty * (1.0 + 1e-12) {
-                self.consider(v, *uncertainty, id, place + row as u64);
+                self.consider(v, *uncertainty, id, position + row as u64);
             }
         }
         self.rows += uncertainties.len() as u64;
@@ -179,10 +179,10 @@ impl Selection {
     }
 
     #[cold]
-    fn consider(&mut self, v: f64, uncertainty: f64, id: IdRef<'_>, place: u64) {
+    fn consider(&mut self, v: f64, uncertainty: f64, id: IdRef<'_>, position: u64) {
         let key = neg_ln_1m(v) / uncertainty;
         if key <= self.bound {
-            self.kept.push(Candidate { key, uncertainty, id: id.to_owned(), place });
+            self.kept.push(Candidate { key, uncertainty, id: id.to_owned(), position });
             self.trim(self.k.saturating_mul(2).saturating_add(64));
         }
     }
@@ -227,7 +227,7 @@ impl Selection {
             let probability = uncertainty / left.value();
             left.subtract(uncertainty);
             let inclusion = threshold.map_or(1.0, |threshold| -f64::exp_m1(-uncertainty * threshold));
-            Drawn { id, uncertainty, key, probability, inclusion }
+            SelectedRow { id, uncertainty, key, probability, inclusion }
         };
         Ok(Chosen { rows: self.rows, sum, threshold, drawn: self.kept.into_iter().map(draw).collect() })
     }
@@ -235,10 +235,10 @@ impl Selection {
     /// Checks that no id appears twice among the k + 1 smallest keys.
     fn check_ids(&self) -> Result<(), NoSelection> {
         let mut by_id: Vec<&Candidate> = self.kept.iter().collect();
-        by_id.sort_by(|a, b| a.id.cmp(&b.id).then(a.place.cmp(&b.place)));
+        by_id.sort_by(|a, b| a.id.cmp(&b.id).then(a.position.cmp(&b.position)));
         match by_id.windows(2).find(|pair| pair[0].id == pair[1].id) {
             Some([first, second]) => {
-                Err(NoSelection::Twice { id: first.id.clone(), places: [first.place, second.place] })
+                Err(NoSelection::Twice { id: first.id.clone(), positions: [first.position, second.position] })
             }
             _ => Ok(()),
         }

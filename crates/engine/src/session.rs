@@ -37,7 +37,7 @@ pub use answer::{AnswerOutcome, AnswerSummary, AskedItem, Rejection};
 pub use ask::consensus;
 pub use assignment::{Assignment, NoMore};
 pub use event::{DrawTerms, ModelPrediction, PredictedLabel, Response, SessionEvent, SessionTime};
-pub use fitter::{BackgroundFitter, FitJob, FittedModel, LabeledDraw};
+pub use fitter::{BackgroundFitter, FitJob, FittedModel, AnsweredDraw};
 pub use ids::{AnswerId, AskId, LabelValue, RowId};
 pub use labeling_pool::{ContentOfRow, LabelingPool};
 pub use replay::{Replay, ReplayDifference, ReplayPlan, ReplayReport};
@@ -257,7 +257,7 @@ impl Session {
             if id.get() <= self.before_growth {
                 seed_labels.push((row, label));
             } else {
-                draws.push(LabeledDraw { drawn: drawn(row, ask), label, loss: self.loss(ask, label) });
+                draws.push(AnsweredDraw { drawn: drawn(row, ask), label, loss: self.loss(ask, label) });
             }
         }
         let first = self.asks.get(AskId::new(self.before_growth + 1));

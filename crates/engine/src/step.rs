@@ -22,31 +22,6 @@ pub enum StepSize {
     },
 }
 
-impl StepSize {
-    /// Parses `auto`, `fixed:eta=0.1` or `inverse-sqrt:eta=1`. Returns `None` for a name that depends on other facts of
-    /// the run.
-    pub fn parse(name: &str) -> Option<Result<Self, String>> {
-        let (head, rest) = name.split_once(':').unwrap_or((name, ""));
-        Some(match head {
-            "auto" if rest.is_empty() => Ok(StepSize::Auto),
-            "auto" => Err(format!("{name}: auto has nothing to set")),
-            "fixed" => number(name, rest, "eta").map(StepSize::Fixed),
-            "inverse-sqrt" => number(name, rest, "eta").map(StepSize::InverseSqrt),
-            _ => return None,
-        })
-    }
-}
-
-/// Parses `key=NUMBER` after the colon of a name. The number must be finite and above 0.
-pub fn number(name: &str, text: &str, key: &str) -> Result<f64, String> {
-    let value = text.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).and_then(|value| value.parse().ok());
-    match value {
-        Some(value) if 0.0 < value && f64::is_finite(value) => Ok(value),
-        Some(value) => Err(format!("{name}: {key} = {value}, need a finite number > 0")),
-        None => Err(format!("{name}: write {}:{key}=NUMBER", name.split(':').next().unwrap_or(name))),
-    }
-}
-
 /// A step-size schedule with its state.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {

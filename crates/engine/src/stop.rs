@@ -2,8 +2,12 @@
 //! decides.
 
 use std::fmt::{self, Display};
+use std::str::FromStr;
 
-use crate::estimate::{Draw, Estimate, Estimator, Invalid};
+use querist_theory::registry::unknown;
+
+use crate::estimate::{DrawProbability, Estimate, Estimator, Invalid};
+use crate::name::NameError;
 
 mod gain;
 
@@ -20,7 +24,7 @@ pub enum Better {
 
 /// A stopping rule.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rule {
+pub enum StopRule {
     /// Stop when the anytime-valid interval shows that the score has reached this value.
     Target(f64),
     /// Stop when even the upper end of the gain expected from the next batch is below a limit.
@@ -33,9 +37,54 @@ pub enum Rule {
     /// Stop after this number of labels.
     Budget(usize),
     /// Stop as soon as one of these rules does.
-    Any(Vec<Rule>),
+    Any(Vec<StopRule>),
     /// Stop once all of these rules do; an empty list never does.
-    All(Vec<Rule>),
+    All(Vec<StopRule>),
+}
+
+/// The number of further labels whose gain a rule named `gain` expects.
+pub const GAIN_BATCH: usize = 50;
+
+/// The names of stopping rules.
+const NAMES: &[&str] = &["target", "gain"];
+
+impl FromStr for StopRule {
+    type Err = NameError;
+
+    /// Parses `target=0.95`, `gain=0.002`, or several of these, separated by commas: the first to be met stops.
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        text.split(',').map(|piece| parse_one(piece.trim())).collect::<Result<_, _>>().map(StopRule::Any)
+    }
+}
+
+fn parse_one(piece: &str) -> Result<StopRule, NameError> {
+    let error = |message: String| NameError { name: piece.to_owned(), message };
+    let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
+    let number = value.parse().ok().filter(|number: &f64| number.is_finite());
+    match name {
+        "target" => number.map(StopRule::Target).ok_or_else(|| error("need target=NUMBER".to_owned())),
+        "gain" => match number.filter(|gain| 0.0 < *gain) {
+            Some(below) => Ok(StopRule::Gain { batch: GAIN_BATCH, below }),
+            None => Err(error("need gain=NUMBER, above 0".to_owned())),
+        },
+        _ => Err(error(unknown("stopping rule", name, NAMES.iter().copied()))),
+    }
+}
+
+impl Display for StopRule {
+    /// Writes the name; rules of a list are separated by commas, or by `&` if all must be met.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let join = |rules: &[StopRule], separator: &str| {
+            rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
+        };
+        match self {
+            StopRule::Target(target) => write!(f, "target={target}"),
+            StopRule::Gain { below, .. } => write!(f, "gain={below}"),
+            StopRule::Budget(labels) => write!(f, "budget={labels}"),
+            StopRule::Any(rules) => f.write_str(&join(rules, ",")),
+            StopRule::All(rules) => f.write_str(&join(rules, "&")),
+        }
+    }
 }
 
 /// The state of a run for which advice is requested.
@@ -62,15 +111,15 @@ pub struct Advice {
     pub why: String,
 }
 
-impl Rule {
+impl StopRule {
     /// Applies the rule to the state of a run.
     pub fn advise(&self, progress: &Progress) -> Advice {
         match self {
-            Rule::Target(target) => reached(*target, progress),
-            Rule::Gain { batch, below } => little_to_gain(*batch, *below, progress),
-            Rule::Budget(budget) => spent(*budget, progress),
-            Rule::Any(rules) => combined(rules, progress, true),
-            Rule::All(rules) => combined(rules, progress, false),
+            StopRule::Target(target) => reached(*target, progress),
+            StopRule::Gain { batch, below } => little_to_gain(*batch, *below, progress),
+            StopRule::Budget(budget) => spent(*budget, progress),
+            StopRule::Any(rules) => combined(rules, progress, true),
+            StopRule::All(rules) => combined(rules, progress, false),
         }
     }
 }
@@ -124,7 +173,7 @@ fn spent(budget: usize, progress: &Progress) -> Advice {
     }
 }
 
-fn combined(rules: &[Rule], progress: &Progress, any: bool) -> Advice {
+fn combined(rules: &[StopRule], progress: &Progress, any: bool) -> Advice {
     let advice: Vec<Advice> = rules.iter().map(|rule| rule.advise(progress)).collect();
     let stops = advice.iter().filter(|advice| advice.stop).count();
     let stop = if any { stops > 0 } else { stops == rules.len() && stops > 0 };
@@ -152,7 +201,11 @@ impl<'a> Progress<'a> {
 }
 
 /// Returns readings of accuracy, 1 − the reading of errors, which are less noisy than those of correct decisions.
-pub fn accuracy_readings(estimator: &Estimator, wrong: &[bool], draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+pub fn accuracy_readings(
+    estimator: &Estimator,
+    wrong: &[bool],
+    draws: &[DrawProbability],
+) -> Result<Vec<f64>, Invalid> {
     let errors: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
     Ok(estimator.readings(&errors, draws)?.into_iter().map(|error| 1.0 - error).collect())
 }

@@ -12,7 +12,7 @@ use crate::state::{Reader, Words};
 use crate::task::LogisticSlope;
 
 mod block;
-mod met;
+mod lazy_weights;
 
 pub use block::Trace;
 
@@ -102,22 +102,22 @@ pub struct Totals {
 impl Totals {
     /// Records the queried items, by their indices in `probabilities`.
     #[inline]
-    fn take_all(&mut self, places: &[u32], probabilities: &[f64]) {
-        let (eights, rest) = places.as_chunks::<8>();
+    fn take_all(&mut self, indices: &[u32], probabilities: &[f64]) {
+        let (eights, rest) = indices.as_chunks::<8>();
         // Division has the longest latency, and processors overlap several of them.
         for eight in eights {
             let mut inverses = [0.0; 8];
-            for (inverse, place) in inverses.iter_mut().zip(eight) {
-                *inverse = 1.0 / probabilities[*place as usize];
+            for (inverse, index) in inverses.iter_mut().zip(eight) {
+                *inverse = 1.0 / probabilities[*index as usize];
             }
             for inverse in inverses {
                 self.inverse += inverse;
             }
         }
-        for place in rest {
-            self.inverse += 1.0 / probabilities[*place as usize];
+        for index in rest {
+            self.inverse += 1.0 / probabilities[*index as usize];
         }
-        self.asked += places.len() as u64;
+        self.asked += indices.len() as u64;
     }
 
     /// Adds the probabilities of consecutive observations.
@@ -334,7 +334,7 @@ impl StreamLearner {
     /// Applies the answer to a query, immediate or delayed, as a step at the current parameters. `probability` is that
     /// of the query.
     pub fn answer<X: Features>(&mut self, x: X, probability: f64, label: f64) -> Result<(), Diverged> {
-        match self.meet(x) {
+        match self.allocate(x) {
             None => self.answer_at(x, probability, label),
             Some(row) => self.answer_at(row.as_sparse(), probability, label),
         }

@@ -69,7 +69,7 @@ impl RowStep {
 }
 
 /// Weights of a model with one score, opened for a loop over rows. All methods must be `#[inline(always)]`.
-pub(crate) trait Store<Row> {
+pub(crate) trait WeightStore<Row> {
     /// Whether the weights exceed the cache, so that [`Self::prefetch`] pays.
     const IS_LARGE: bool = false;
 

@@ -7,7 +7,7 @@ mod record;
 use common::fitted;
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::Estimate;
-use querist_engine::pool::PoolLearner;
+use querist_engine::pool::{PoolLearner, RefitPool};
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 use record::CoverageRecord;
@@ -70,7 +70,7 @@ impl LabeledPool {
     }
 
     /// Runs a learner for this number of labels.
-    fn run(&self, labels: usize, seed: u64) -> PoolLearner {
+    fn run(&self, labels: usize, seed: u64) -> RefitPool {
         let mut learner = fitted(&self.rows, self.kind, RULE, seed);
         for _ in 0..labels {
             let drawn = learner.ask(&self.rows).unwrap();
@@ -81,9 +81,9 @@ impl LabeledPool {
 
     /// Returns the true scores of the assessed models on the whole pool: accuracy, mean loss, and precision, recall, F1
     /// of each class.
-    fn truths(&self, learner: &PoolLearner) -> Vec<f64> {
+    fn truths(&self, learner: &RefitPool) -> Vec<f64> {
         let task = task::parse("logistic", self.kind).unwrap();
-        let (models, classes) = (learner.cross_fitted().unwrap(), self.kind.classes());
+        let (models, classes) = (learner.cross_fitted(), self.kind.classes());
         let mut counts = vec![vec![0.0; classes]; classes];
         let (mut scores, mut loss) = (vec![0.0; task.outputs()], 0.0);
         for (row, label) in self.labels.iter().enumerate() {
@@ -102,7 +102,7 @@ impl LabeledPool {
         truths
     }
 
-    fn estimates(&self, learner: &PoolLearner) -> Vec<Option<Estimate>> {
+    fn estimates(&self, learner: &RefitPool) -> Vec<Option<Estimate>> {
         let assessed = learner.assess(Some(&self.rows)).unwrap();
         let mut all = vec![Some(assessed.score), assessed.loss];
         for class in assessed.classes {

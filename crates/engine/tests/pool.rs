@@ -3,7 +3,7 @@
 mod common;
 
 use common::{LearnerRecipe, plain, without_zeros};
-use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::Labels;
@@ -11,7 +11,7 @@ use querist_rows::Features;
 use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 use querist_theory::{loss, uncertainty};
 
-fn pool(recipe: &LearnerRecipe, rows: usize, draw: Draw, replacement: Replacement, seed: u64) -> PoolLearner {
+fn pool(recipe: &LearnerRecipe, rows: usize, draw: Draw, replacement: Replacement, seed: u64) -> SgdPool {
     pool_by(recipe, recipe.rules(), rows, draw, replacement, seed)
 }
 
@@ -22,9 +22,9 @@ fn pool_by(
     draw: Draw,
     again: Replacement,
     seed: u64,
-) -> PoolLearner {
-    let settings = PoolSettings { draw, replacement: again, importance: recipe.importance, seed };
-    PoolLearner::new(recipe.learner(), rules, rows, settings).unwrap()
+) -> SgdPool {
+    let settings = SgdSettings { draw, replacement: again, importance: recipe.importance, seed };
+    SgdPool::new(recipe.learner(), rules, rows, settings).unwrap()
 }
 
 /// Returns a learner at a point where probabilities differ: |v| reaches 4.
@@ -303,7 +303,7 @@ fn eq_pool_mean() {
         for importance in [Importance::Equivalent, Importance::Original] {
             let recipe = LearnerRecipe { importance, ..recipe.clone() };
             let rules = recipe.rules();
-            let step = |row: usize, learner: &PoolLearner| -> Vec<f64> {
+            let step = |row: usize, learner: &SgdPool| -> Vec<f64> {
                 let mut one = StreamLearner::new(recipe.learner(), rules.clone(), 0, importance).unwrap();
                 one.answer(rows.row(row), learner.uncertainty(rows.row(row)), labels[row]).unwrap();
                 let start = recipe.start.clone().unwrap();

@@ -4,15 +4,15 @@ mod common;
 
 use common::{fitted_by as pool, plain};
 use querist_engine::coin::Coin;
-use querist_engine::compare::{self, Contest, Entrant, Fit, Test, Winner, summarize, verdict};
-use querist_engine::pool::{Draw, Objective, PoolLearner};
+use querist_engine::compare::{self, Contest, Entrant, Fit, TestSet, Winner, summarize, verdict};
+use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool};
 use querist_engine::rule;
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 
 const MARGIN: &str = "margin:share=0.05,floor=0.2";
 
-fn ask(learner: &mut PoolLearner, rows: &Rows, labels: &[f64], asks: usize) {
+fn ask(learner: &mut RefitPool, rows: &Rows, labels: &[f64], asks: usize) {
     for _ in 0..asks {
         let drawn = learner.ask(rows).unwrap();
         learner.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).unwrap();
@@ -38,7 +38,7 @@ fn probabilities_are_exact_and_above_the_floor() {
                 let drawn = learner.ask(&rows).unwrap();
                 let left: Vec<usize> = (0..300).filter(|row| !asked[*row]).collect();
                 let total: f64 = left.iter().map(|row| learner.uncertainty(rows.row(*row))).sum();
-                let chance = drawn.chance(left.len()).unwrap();
+                let chance = drawn.draw_probability(left.len()).unwrap();
                 assert!((chance.probability - drawn.uncertainty / total).abs() < 1e-12);
                 assert!((drawn.probability.unwrap() - chance.probability).abs() < 1e-12);
                 let least = left.iter().map(|row| learner.uncertainty(rows.row(*row))).fold(1.0, f64::min) / total;
@@ -49,7 +49,7 @@ fn probabilities_are_exact_and_above_the_floor() {
             }
             learner.answer(&batch).unwrap();
         }
-        assert_eq!(learner.refit().unwrap().answers(), 100);
+        assert_eq!(learner.refit().answers(), 100);
     }
 }
 
@@ -100,13 +100,13 @@ fn estimates_of_accuracy_on_the_whole_pool_are_unbiased() {
     for seed in 0..60 {
         let mut learner = pool(&rows, Labels::Binary, MARGIN, Draw::Scan, Objective::AsAsked, seed);
         for row in 0..5 {
-            learner.give(row, rows.row(row), labels[row]);
+            learner.add_seed_label(row, rows.row(row), labels[row]);
         }
         ask(&mut learner, &rows, &labels, 80);
         let assessed = learner.assess(Some(&rows)).unwrap();
         assert_eq!((assessed.score.draws, assessed.readings.len()), (80, 80));
         assert!(0 < assessed.twin_labels && assessed.twin_labels <= 80);
-        let refit = learner.refit().unwrap();
+        let refit = learner.refit();
         assert_eq!(refit.answers(), 85);
         let right = |row: usize| {
             let score = refit.theta()[0] + rows.row(row).dot_with(&refit.theta()[1..]);
@@ -139,7 +139,7 @@ fn objectives_agree_for_uniform_draws() {
     let fitted = |objective| {
         let mut learner = pool(&rows, Labels::Binary, "constant", Draw::Scan, objective, 2);
         ask(&mut learner, &rows, &labels, 60);
-        learner.refit().unwrap().theta().to_vec()
+        learner.refit().theta().to_vec()
     };
     let first = fitted(Objective::AsAsked);
     for objective in [Objective::Equivalent, Objective::Original] {
@@ -186,11 +186,11 @@ fn entrants(names: &[(&str, &str, Draw)]) -> Vec<Entrant> {
 
 fn compared(
     (rows, labels): (&Rows, &[f64]),
-    test: Test<'_>,
+    test: TestSet<'_>,
     budget: u64,
     seeds: u64,
     threads: usize,
-) -> (compare::Outcome, compare::Verdict) {
+) -> (compare::Comparison, compare::ComparisonVerdict) {
     let contest = Contest { rows, labels, kind: Labels::Binary, test, budget, batch: 1 };
     let all =
         entrants(&[("random", "constant", Draw::Scan), ("margin", MARGIN, Draw::Scan), ("top", MARGIN, Draw::Top)]);
@@ -207,7 +207,7 @@ fn compared(
 #[test]
 fn a_comparison_finds_the_winner_with_any_number_of_threads() {
     let ((rows, labels), (clear_rows, clear)) = (fog(0, 900, 20, 0.5), fog(5000, 600, 20, 0.0));
-    let test = Test::Rows(&clear_rows, &clear);
+    let test = TestSet::Rows(&clear_rows, &clear);
     let (outcome, said) = compared((&rows, &labels), test, 100, 20, 1);
     assert_eq!(said.winner, Winner::Random, "{}", said.text);
     assert!(said.text.starts_with("random is better"), "{}", said.text);
@@ -226,14 +226,14 @@ fn a_comparison_finds_the_winner_with_any_number_of_threads() {
     let clear: Vec<f64> = (0..900)
         .map(|row| if rows.row(row).dot_with(&[1.0, -0.7, 0.5, 0.9, 0.0, 0.3]) < 0.2 { -1.0 } else { 1.0 })
         .collect();
-    let (_, said) = compared((&rows, &clear), Test::Share(0.3), 120, 8, 2);
+    let (_, said) = compared((&rows, &clear), TestSet::Share(0.3), 120, 8, 2);
     assert!(matches!(said.winner, Winner::Entrant(_)) && said.text.contains("of labels at"), "{}", said.text);
 
     // Labels that are pure noise: there is no winner.
     let coin = Coin::new(2, "noise");
     let noise: Vec<f64> = (0..900).map(|row| if coin.unit(row) < 0.5 { -1.0 } else { 1.0 }).collect();
-    let (_, said) = compared((&rows, &noise), Test::Share(0.3), 60, 8, 2);
+    let (_, said) = compared((&rows, &noise), TestSet::Share(0.3), 60, 8, 2);
     assert_eq!(said.winner, Winner::Nobody, "{}", said.text);
-    let (_, said) = compared((&rows, &clear), Test::Share(0.3), 60, 1, 2);
+    let (_, said) = compared((&rows, &clear), TestSet::Share(0.3), 60, 1, 2);
     assert!(said.text.starts_with("one seed cannot tell"), "{}", said.text);
 }

@@ -3,13 +3,13 @@
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::rule::{self, Rule};
 use querist_engine::scorer::{ColumnScores, Scorer};
-use querist_engine::select::{Chosen, Id, Ids, NoSelection, NotAnUncertainty, ScaleSample, Selection};
+use querist_engine::select::{Chosen, Id, NoSelection, NotAnUncertainty, RowIds, ScaleSample, Selection};
 use querist_engine::task::Labels;
 use querist_rows::{DenseRows, Rows};
 
 fn select(seed: u64, k: usize, uncertainties: &[f64]) -> Result<Chosen, NoSelection> {
     let mut selection = Selection::new(seed, k);
-    selection.offer(&Ids::Counted(0), uncertainties, 0).unwrap();
+    selection.offer(&RowIds::Counted(0), uncertainties, 0).unwrap();
     selection.finish()
 }
 
@@ -32,15 +32,18 @@ fn parts_orders_and_merges_change_no_bit() {
     let uncertainties = pool(5000);
     for (case, k) in [0_usize, 1, 10, 300, 4000, 6000].into_iter().enumerate() {
         let mut whole = Selection::new(11, k);
-        whole.offer(&Ids::Counted(0), &uncertainties, 0).unwrap();
+        whole.offer(&RowIds::Counted(0), &uncertainties, 0).unwrap();
         for trial in 0..20 {
             let coin = Coin::new(trial, "parts");
             let parts = 1 + coin.below(0, 30);
             let mut made = vec![Selection::new(11, k); parts];
             for row in shuffled(coin, uncertainties.len()) {
                 let part = coin.below(u64::from(row) + 1, parts);
-                let offered =
-                    made[part].offer(&Ids::Numbers(&[i64::from(row)]), &uncertainties[row as usize..][..1], row.into());
+                let offered = made[part].offer(
+                    &RowIds::Numbers(&[i64::from(row)]),
+                    &uncertainties[row as usize..][..1],
+                    row.into(),
+                );
                 offered.unwrap();
             }
             // Merge in a random tree.
@@ -130,12 +133,12 @@ fn invalid_pools_and_bytes_are_errors() {
     assert_eq!(select(1, 3, &[0.0; 5]), Err(NoSelection::AllZero { rows: 5 }));
     let mut selection = Selection::new(1, 3);
     for odd in [f64::NAN, -0.1, f64::INFINITY, 1e101] {
-        assert_eq!(selection.offer(&Ids::Counted(1), &[0.5, odd], 0), Err(NotAnUncertainty(1)));
+        assert_eq!(selection.offer(&RowIds::Counted(1), &[0.5, odd], 0), Err(NotAnUncertainty(1)));
     }
     let mut selection = Selection::new(1, 3);
-    selection.offer(&Ids::Texts(vec!["a", "7", "b"]), &[0.5; 3], 10).unwrap();
-    selection.offer(&Ids::Numbers(&[7]), &[0.9], 20).unwrap();
-    let twice = NoSelection::Twice { id: Id::Number(7), places: [11, 20] };
+    selection.offer(&RowIds::Texts(vec!["a", "7", "b"]), &[0.5; 3], 10).unwrap();
+    selection.offer(&RowIds::Numbers(&[7]), &[0.9], 20).unwrap();
+    let twice = NoSelection::Twice { id: Id::Number(7), positions: [11, 20] };
     assert_eq!(selection.finish(), Err(twice));
     assert!(Selection::from_bytes(b"qselect1").is_err() && Selection::from_bytes(b"").is_err());
     let bytes = Selection::new(1, 3).to_bytes();
@@ -178,7 +181,7 @@ fn keys_depend_on_seed_and_id_only() {
     let uncertainties = pool(500);
     let texts: Vec<String> = (0..500).map(|row| row.to_string()).collect();
     let mut selection = Selection::new(1, 20);
-    selection.offer(&Ids::Texts(texts.iter().map(String::as_str).collect()), &uncertainties, 0).unwrap();
+    selection.offer(&RowIds::Texts(texts.iter().map(String::as_str).collect()), &uncertainties, 0).unwrap();
     let chosen = select(1, 20, &uncertainties).unwrap();
     assert_eq!(selection.finish().unwrap(), chosen);
     assert_ne!(ids(&select(2, 20, &uncertainties).unwrap()), ids(&chosen));
@@ -235,10 +238,10 @@ fn the_scale_does_not_depend_on_order_or_parts() {
         _ => panic!("the margin of a share is relative"),
     };
     let mut whole = ScaleSample::default();
-    whole.offer(&Ids::Counted(0), &scores, 1);
+    whole.offer(&RowIds::Counted(0), &scores, 1);
     let (mut first, mut second) = (ScaleSample::default(), ScaleSample::default());
-    second.offer(&Ids::Counted(0), &scores[..17_001], 1);
-    first.offer(&Ids::Counted(17_001), &scores[17_001..], 1);
+    second.offer(&RowIds::Counted(0), &scores[..17_001], 1);
+    first.offer(&RowIds::Counted(17_001), &scores[17_001..], 1);
     first.merge(ScaleSample::from_bytes(&second.to_bytes()).unwrap());
     let (mut a, mut b) = (relative(), relative());
     assert!(whole.settle(&mut a) && first.settle(&mut b));

@@ -3,10 +3,10 @@
 mod common;
 
 use common::LearnerRecipe;
-use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, Test};
+use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, TestSet};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::rule;
 use querist_engine::settings::IllegalSettings;
 use querist_engine::step::{StepSize, Steps};
@@ -14,8 +14,8 @@ use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 
-const POOL: PoolSettings =
-    PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
+const POOL: SgdSettings =
+    SgdSettings { draw: Draw::Scan, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
 
 fn rules(name: &str, labels: Labels) -> Rules {
     Rules::only(rule::parse(name, "logistic", labels).unwrap())
@@ -41,7 +41,7 @@ fn a_stream_rejects_rules_above_1() {
     for (recipe, name, labels) in
         [(binary, "least-confidence:scale=3", Labels::Binary), (classes(5), "entropy", Labels::Classes(5))]
     {
-        assert!(PoolLearner::new(recipe.learner(), rules(name, labels), 10, POOL).is_ok());
+        assert!(SgdPool::new(recipe.learner(), rules(name, labels), 10, POOL).is_ok());
     }
 }
 
@@ -54,7 +54,7 @@ fn a_stream_rejects_rules_in_units_of_a_pool() {
         let warm = Warm { rule: rules(name, Labels::Binary).rule, labels: 10 };
         let later = Rules { warm: Some(warm), ..rules("entropy", Labels::Binary) };
         assert_eq!(stream(&recipe, later).unwrap_err().setting(), "warm_rule");
-        assert!(PoolLearner::new(recipe.learner(), rules(name, Labels::Binary), 10, POOL).is_ok());
+        assert!(SgdPool::new(recipe.learner(), rules(name, Labels::Binary), 10, POOL).is_ok());
     }
 }
 
@@ -64,7 +64,7 @@ fn a_rule_must_match_the_number_of_scores_of_the_model() {
     for recipe in [LearnerRecipe::new("logistic", "entropy", 2), classes(4)] {
         let illegal = stream(&recipe, three.clone()).unwrap_err();
         assert!(matches!(illegal, IllegalSettings::WrongOutputs { needs: 3, .. }), "{illegal:?}");
-        let illegal = PoolLearner::new(recipe.learner(), three.clone(), 10, POOL).unwrap_err();
+        let illegal = SgdPool::new(recipe.learner(), three.clone(), 10, POOL).unwrap_err();
         assert_eq!(illegal.setting(), "rule");
     }
     assert!(stream(&classes(3), three).is_ok());
@@ -78,7 +78,7 @@ fn a_comparison_names_the_entrant_that_cannot_be_compared() {
     let rows = Rows::Dense(DenseRows::from_values(1, (0..30).map(|x| x as f32).collect()).unwrap());
     let labels: Vec<f64> = (0..30).map(|row| f64::from(row % 3)).collect();
     let kind = Labels::Classes(3);
-    let contest = Contest { rows: &rows, labels: &labels, kind, test: Test::Share(0.3), budget: 5, batch: 1 };
+    let contest = Contest { rows: &rows, labels: &labels, kind, test: TestSet::Share(0.3), budget: 5, batch: 1 };
     let refit = Fit::Refit { objective: Objective::AsAsked, strength: None };
     let run = |loss: &str, rule: &str, labels: Labels, fit: Fit| {
         let rule = rules(rule, labels).rule;
@@ -125,7 +125,21 @@ fn starts_and_constraints_are_checked() {
     }
     let recipe = LearnerRecipe::new("logistic", "entropy", 2);
     for within in [0.0, 1.0, f64::NAN] {
-        let pool = PoolLearner::new(recipe.learner(), recipe.rules(), 10, POOL).unwrap();
-        assert_eq!(pool.kept_apart(within).unwrap_err().setting(), "apart");
+        let mut pool = SgdPool::new(recipe.learner(), recipe.rules(), 10, POOL).unwrap();
+        assert_eq!(pool.diversify(within).unwrap_err().setting(), "apart");
     }
+}
+
+#[test]
+fn names_of_momenta_draws_and_objectives_parse_and_print_the_same() {
+    for name in ["none", "heavy-ball:beta=0.9", "nesterov:beta=0.5", "nesterov"] {
+        assert_eq!(name.parse::<Momentum>().unwrap().to_string(), name);
+    }
+    for name in ["none:beta=1", "heavy-ball", "heavy-ball:beta=1", "nesterov:gamma=0.5", "heavy"] {
+        assert!(name.parse::<Momentum>().is_err(), "{name}");
+    }
+    assert!(Draw::ALL.iter().all(|draw| draw.to_string().parse() == Ok(*draw)));
+    assert!(Objective::ALL.iter().all(|objective| objective.to_string().parse() == Ok(*objective)));
+    let error = "rejct".parse::<Draw>().unwrap_err().to_string();
+    assert_eq!(error, "`rejct`: unknown draw; did you mean `reject`?");
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::LearnerRecipe;
 use querist_engine::coin::Coin;
-use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::stream::{Importance, Trace};
 use querist_engine::synthetic::Mixture;
 use querist_rows::{DenseRows, Rows};
@@ -56,8 +56,8 @@ fn draws_from_a_pool_are_stable() {
         let recipe =
             LearnerRecipe { start: Some(vec![1.0, -2.0, 0.5]), ..LearnerRecipe::new("logistic", "entropy", 2) };
         let settings =
-            PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
-        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), 1000, settings).unwrap();
+            SgdSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
+        let mut learner = SgdPool::new(recipe.learner(), recipe.rules(), 1000, settings).unwrap();
         let drawn = (0..12).map(|_| {
             let drawn = learner.ask(&rows).unwrap();
             learner.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).unwrap();

@@ -4,14 +4,16 @@ mod common;
 
 use common::{LearnerRecipe, plain};
 use querist_engine::coin::Coin;
-use querist_engine::pool::{BLOCK, Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement, Weights, settle};
+use querist_engine::pool::{
+    BLOCK, Draw, Drawn, NoRow, PoolLearner, Replacement, RowWeights, SgdPool, SgdSettings, settle,
+};
 use querist_engine::rule;
 use querist_engine::select::fill;
 use querist_engine::stream::Importance;
 use querist_engine::task::Labels;
 
-fn weights(values: &[f64]) -> Weights {
-    let mut made = Weights::default();
+fn weights(values: &[f64]) -> RowWeights {
+    let mut made = RowWeights::default();
     let done: Result<(), ()> = made.extend(values.len(), |first, room| {
         room.copy_from_slice(&values[first..first + room.len()]);
         Ok(())
@@ -31,13 +33,13 @@ fn draws_agree_with_a_scan_of_the_pool() {
     let recipe = LearnerRecipe::new("logistic", "entropy", 6);
     let (rows, _) = plain(3 * BLOCK + 77, 6, 3, Labels::Binary);
     for seed in 0..40 {
-        let settings = PoolSettings {
+        let settings = SgdSettings {
             draw: Draw::Scan,
             replacement: Replacement::Without,
             importance: Importance::Equivalent,
             seed,
         };
-        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
+        let mut learner = SgdPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
         let mut own = weights(&learner.uncertainties(&rows));
         for time in 0..5 {
             let theirs = learner.ask(&rows).unwrap();
@@ -178,7 +180,7 @@ fn probabilities_from_a_sampled_rate_are_valid() {
     for (rate, least, probability, floor) in
         [(0.0, 0.0, 1.0, 0.0), (0.0, 0.1, 1.0, 1.0), (1e-320, 0.0, 1.0, 0.0), (0.06, 0.03, 0.5, 0.05)]
     {
-        let found = Drawn { rate: Some(rate), least, ..drawn }.chance(10).unwrap();
+        let found = Drawn { rate: Some(rate), least, ..drawn }.draw_probability(10).unwrap();
         assert!((found.probability - probability).abs() < 1e-15 && (found.floor - floor).abs() < 1e-15, "{found:?}");
     }
 }
@@ -210,7 +212,7 @@ fn pairs_are_drawn_with_their_probabilities() {
 fn blocks_can_be_added_in_several_parts() {
     let values = some(5 * BLOCK + 3, 2);
     let whole = weights(&values);
-    let mut parts = Weights::default();
+    let mut parts = RowWeights::default();
     for range in [0..BLOCK, BLOCK..4 * BLOCK, 4 * BLOCK..values.len()] {
         let done: Result<(), ()> = parts.extend(range.len(), |first, room| {
             room.copy_from_slice(&values[first..first + room.len()]);
@@ -228,7 +230,7 @@ fn blocks_can_be_added_in_several_parts() {
 
 #[test]
 fn extend_returns_the_first_error_and_adds_no_rows() {
-    let mut made = Weights::default();
+    let mut made = RowWeights::default();
     let found = made.extend(10 * BLOCK, |first, _| if first < 3 * BLOCK { Ok(()) } else { Err(first) });
     assert_eq!(found, Err(3 * BLOCK));
     assert_eq!(made.values().len(), 0);
@@ -259,13 +261,13 @@ fn settle_and_a_pool_learner_take_the_same_scale() {
     let recipe = LearnerRecipe { rule: name, ..LearnerRecipe::new("logistic", name, 4) };
     let recipe = LearnerRecipe { start: Some(vec![1.0, -2.0, 0.5, 0.0, 0.1]), ..recipe };
     let (rows, _) = plain(5000, 4, 11, Labels::Binary);
-    let settings = PoolSettings {
+    let settings = SgdSettings {
         draw: Draw::Scan,
         replacement: Replacement::Without,
         importance: Importance::Equivalent,
         seed: 1,
     };
-    let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
+    let mut learner = SgdPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
     let theirs = learner.uncertainties(&rows);
     let mut own = rule::parse(name, "logistic", Labels::Binary).unwrap();
     let model = recipe.learner();

@@ -5,7 +5,7 @@ mod common;
 
 use common::LearnerRecipe;
 use querist_engine::coin::Coin;
-use querist_engine::compare::{self, Contest, Entrant, Fit, Test};
+use querist_engine::compare::{self, Contest, Entrant, Fit, TestSet};
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::optimizer::{Beta, Constraint, Momentum};
 use querist_engine::pool::{Draw, Objective};
@@ -203,15 +203,15 @@ fn a_comparison_does_not_depend_on_the_gaps_between_features() {
         entrant("entropy", "entropy", refit),
         entrant("steps", "entropy", Fit::Sgd),
     ];
-    let outcome = |(rows, labels): &(Rows, Vec<f64>), test: Test<'_>| {
+    let outcome = |(rows, labels): &(Rows, Vec<f64>), test: TestSet<'_>| {
         let contest = Contest { rows, labels, kind: Labels::Binary, test, budget: 15, batch: 1 };
         compare::run(&contest, &|| task::parse("logistic", Labels::Binary).unwrap(), &entrants, &[1, 2, 3], &|| ())
             .unwrap()
     };
     let (near, far) = (spaced(1, NEAR), spaced(800, 1 << 18));
-    let expected = outcome(&near, Test::Share(0.3));
+    let expected = outcome(&near, TestSet::Share(0.3));
     assert!(expected.runs.iter().flatten().all(|run| run.points.len() == 15));
-    assert_eq!(outcome(&far, Test::Share(0.3)), expected);
+    assert_eq!(outcome(&far, TestSet::Share(0.3)), expected);
     // These test rows have features that the pool lacks.
     let far_test = {
         let Rows::Sparse(pool) = &far.0 else { panic!("sparse rows") };
@@ -224,14 +224,14 @@ fn a_comparison_does_not_depend_on_the_gaps_between_features() {
         Rows::Sparse(test)
     };
     let far_labels = &far.1[..20];
-    let tested = outcome(&far, Test::Rows(&far_test, far_labels));
+    let tested = outcome(&far, TestSet::Rows(&far_test, far_labels));
     let near_test = {
         let Rows::Sparse(pool) = &near.0 else { panic!("sparse rows") };
         let mut test = SparseRows::new(NEAR);
         (0..20).for_each(|place| test.push(pool.row(place)));
         Rows::Sparse(test)
     };
-    let plain = outcome(&near, Test::Rows(&near_test, far_labels));
+    let plain = outcome(&near, TestSet::Rows(&near_test, far_labels));
     for (tested, plain) in tested.runs.iter().flatten().zip(plain.runs.iter().flatten()) {
         for (a, b) in tested.points.iter().zip(&plain.points) {
             assert!((a.2 - b.2).abs() <= 1e-12 * b.2, "an unknown feature counts for nothing: {a:?}, {b:?}");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use querist_engine::estimate::{ClassScores, Draw, Estimate, Estimator, Invalid, Range};
+use querist_engine::estimate::{ClassScores, DrawProbability, Estimate, Estimator, Invalid, Range};
 use querist_engine::session::SessionEvent;
 use querist_ledger::Ledger;
 use serde_json::Value;
@@ -58,7 +58,7 @@ pub(crate) struct PoolJudgments<'py>(
 );
 
 /// Rows and classes of the draws, and their inclusion probabilities.
-type Answers = (Vec<(usize, usize)>, Vec<Draw>);
+type Answers = (Vec<(usize, usize)>, Vec<DrawProbability>);
 
 impl PoolJudgments<'_> {
     /// Returns the predictions row by row, the answers, and the estimator.
@@ -108,9 +108,9 @@ pub(crate) fn pool_scores(
     })
 }
 
-fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_, f64>) -> Vec<Draw> {
+fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_, f64>) -> Vec<DrawProbability> {
     let draws = probabilities.as_array().into_iter().zip(floors.as_array());
-    draws.map(|(probability, floor)| Draw { probability: *probability, floor: *floor }).collect()
+    draws.map(|(probability, floor)| DrawProbability { probability: *probability, floor: *floor }).collect()
 }
 
 fn estimate_parts(estimate: &Estimate) -> EstimateParts {
@@ -125,7 +125,7 @@ fn argument_error(invalid: Invalid) -> PyErr {
         Invalid::TooMany { .. } => "pool",
         Invalid::Probability { .. } => "probabilities",
         Invalid::Range => "bounds",
-        Invalid::Possible { .. } => "predicted",
+        Invalid::LossMatrix { .. } => "predicted",
         Invalid::Answer { .. } => "rows",
     };
     wrong_value(argument, invalid)

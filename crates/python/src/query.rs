@@ -5,7 +5,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use querist_engine::coin::Coin;
-use querist_engine::pool::{BLOCK, Weights, settle};
+use querist_engine::pool::{BLOCK, RowWeights, settle};
 use querist_engine::rule::{self, Rule};
 use querist_engine::select::{NotAnUncertainty, fill};
 
@@ -46,7 +46,7 @@ impl QuerySettings {
         Ok(rule)
     }
 
-    fn found<'py>(&self, py: Python<'py>, mut weights: Weights, rows: usize) -> PyResult<Found<'py>> {
+    fn found<'py>(&self, py: Python<'py>, mut weights: RowWeights, rows: usize) -> PyResult<Found<'py>> {
         if let Some(row) = self.exclude.iter().find(|row| rows <= **row) {
             return Err(wrong_value("exclude", format!("there is no row {row} among {rows}")));
         }
@@ -89,7 +89,7 @@ pub(crate) fn query<'py>(
         let scorer = scorer(&parameters.as_array().to_vec(), outputs, view.dim)?;
         let mut rule = wanted.rule()?;
         settle(&mut rule, view.rows, outputs, wanted.rarest, |row, out| view.score(&scorer, outputs, row, out))?;
-        let mut weights = Weights::default();
+        let mut weights = RowWeights::default();
         in_pieces(py, view.rows, (BLOCK, view.dim), |rows| {
             weights.extend(rows.len(), |first, out| {
                 let mut scores = [0.0; BLOCK];
@@ -123,7 +123,7 @@ pub(crate) fn query_scores<'py>(
         let read = |row: usize, out: &mut [f64]| read_scores(&said, are_probabilities, row, out);
         let mut rule = wanted.rule()?;
         settle(&mut rule, said.nrows(), outputs, wanted.rarest, read)?;
-        let mut weights = Weights::default();
+        let mut weights = RowWeights::default();
         in_pieces(py, said.nrows(), (BLOCK, outputs), |rows| {
             weights.extend(rows.len(), |first, out| {
                 let mut scores = vec![0.0; out.len() * outputs];

@@ -14,10 +14,10 @@ use querist_data::error::{DataError, DataFault};
 use querist_data::pool::{PoolEncoder, PoolFiles};
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chosen, Drawn, Id, Ids, ScaleSample, Selection};
+use querist_engine::select::{Chosen, Id, RowIds, ScaleSample, SelectedRow, Selection};
 use querist_ledger::ModelFile;
 use querist_run::Model;
-use querist_run::select::{Batches, Decider, Pass, Query, ScoreList, Taker, merge_parts};
+use querist_run::select::{BatchReader, Decider, Pass, Query, ScoreList, Taker, merge_parts};
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::model::beside;
@@ -234,7 +234,7 @@ impl Selector {
                 let scores = &mut buffer[..BLOCK.min(rows.end - first) * outputs];
                 view.score(&self.model.scorer, outputs, first, scores)?;
                 let row = first as u64;
-                taker.take(&Ids::Counted(row), scores, row).map_err(|(_, fault)| python_error(fault))?;
+                taker.take(&RowIds::Counted(row), scores, row).map_err(|(_, fault)| python_error(fault))?;
             }
             Ok(())
         })
@@ -246,8 +246,8 @@ impl Selector {
             let mut reader = stream.0;
             let schema = reader.schema();
             let recipe = self.recipe(schema.fields().iter().map(|field| field.name().as_str()))?;
-            let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads: 1, told: &|_| true };
-            let mut batches = Batches::new(&pass, schema, "the table", before, taker).map_err(refused)?;
+            let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads: 1, on_rows: &|_| true };
+            let mut batches = BatchReader::new(&pass, schema, "the table", before, taker).map_err(refused)?;
             loop {
                 let next = py.detach(|| {
                     let Some(batch) = reader.next() else { return Ok(false) };
@@ -265,7 +265,7 @@ impl Selector {
 
 fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {
     let drawn = &chosen.drawn;
-    let whole = |drawn: &Drawn| match &drawn.id {
+    let whole = |drawn: &SelectedRow| match &drawn.id {
         Id::Number(number) => Some(*number),
         Id::Text(_) => None,
     };
@@ -273,7 +273,7 @@ fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {
         Some(numbers) => numbers.into_pyarray(py).into_any(),
         None => drawn.iter().map(|drawn| drawn.id.to_string()).collect::<Vec<_>>().into_pyobject(py)?.into_any(),
     };
-    let column = |of: fn(&Drawn) -> f64| drawn.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
+    let column = |of: fn(&SelectedRow) -> f64| drawn.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
     let columns = (
         column(|drawn| drawn.uncertainty),
         column(|drawn| drawn.key),

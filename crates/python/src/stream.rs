@@ -12,12 +12,14 @@ use numpy::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyTuple};
 use querist_engine::learner::Learner;
+use querist_engine::name::NameError;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::rule::{self, Rule};
 use querist_engine::settings::IllegalSettings;
-use querist_engine::step::{StepSize, Steps};
+use querist_engine::step::Steps;
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_rows::Sparse;
+use querist_run::step::StepName;
 
 use crate::error::{refused, sheltered, wrong_type, wrong_value};
 use crate::model::{labels_of, task_of};
@@ -117,10 +119,12 @@ impl LearnerArguments<'_> {
             None => None,
         };
         let rules = Rules { warm, rule: parse("rule", &self.rule)? };
-        let step = StepSize::parse(&self.step)
-            .unwrap_or_else(|| Err(format!("{}: there are auto, fixed:eta=NUMBER, inverse-sqrt:eta=NUMBER", self.step)))
-            .map_err(|why| wrong_value("step", why))?;
-        let momentum = Momentum::parse(&self.momentum).map_err(|why| wrong_value("momentum", why))?;
+        let step: StepName = self.step.parse().map_err(|error: NameError| wrong_value("step", error))?;
+        let step = step.schedule().ok_or_else(|| {
+            let name = &self.step;
+            wrong_value("step", format!("{name}: there are auto, fixed:eta=NUMBER, inverse-sqrt:eta=NUMBER"))
+        })?;
+        let momentum: Momentum = self.momentum.parse().map_err(|error: NameError| wrong_value("momentum", error))?;
         let optimizer = Optimizer::new(momentum, Clock::Query, Constraint { l2: self.l2, radius: None });
         let dim = self.features.unwrap_or(0);
         let illegal = |illegal: IllegalSettings| wrong_value(illegal.setting(), &illegal);

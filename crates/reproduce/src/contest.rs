@@ -2,7 +2,7 @@
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{Draw, Drawn, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Drawn, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::step::{StepSize, Steps};
@@ -40,23 +40,19 @@ pub(crate) struct Checkpoint {
 impl Contestant {
     /// Creates a fresh learner of Algorithm 2 on the training rows. Rejection sampling has the same distribution as a
     /// full pass, at a cost that does not grow with the pool.
-    pub(crate) fn learner(&self, split: &DataSplit, seed: u64) -> PoolLearner {
+    pub(crate) fn learner(&self, split: &DataSplit, seed: u64) -> SgdPool {
         let task = task::parse(self.loss, self.labels).expect("a registered loss");
         let rule = rule::parse(self.rule, self.loss, self.labels).expect("a registered rule");
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
         let learner = Learner::new(task, true, split.train.rows.dim(), optimizer, Steps::new(self.step), None)
             .expect("legal settings");
-        let settings = PoolSettings {
-            draw: Draw::Reject,
-            replacement: self.replacement,
-            importance: Importance::Equivalent,
-            seed,
-        };
-        PoolLearner::new(learner, Rules::only(rule), split.train.rows.len(), settings).expect("legal settings")
+        let settings =
+            SgdSettings { draw: Draw::Reject, replacement: self.replacement, importance: Importance::Equivalent, seed };
+        SgdPool::new(learner, Rules::only(rule), split.train.rows.len(), settings).expect("legal settings")
     }
 
     /// Draws a batch, answers it, and returns the drawn rows.
-    pub(crate) fn round(&self, pool: &mut PoolLearner, split: &DataSplit) -> Vec<usize> {
+    pub(crate) fn round(&self, pool: &mut SgdPool, split: &DataSplit) -> Vec<usize> {
         let rows = &split.train.rows;
         let drawn: Vec<Drawn> = (0..self.batch).map_while(|_| pool.ask(rows).ok()).collect();
         let answers: Vec<(Row<'_>, Drawn, f64)> =

@@ -5,7 +5,7 @@ use querist_engine::fit::Refit;
 use querist_engine::index::WIDE;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings};
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
@@ -14,8 +14,7 @@ use querist_rows::Rows;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
-use crate::settings::{Clock as ClockSetting, Settings};
-use crate::step;
+use crate::settings::{ClockSetting, LearnerSettings};
 
 /// Returns the kind of labels of a run.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
@@ -31,18 +30,18 @@ pub fn labels(encoder: &Encoder) -> Result<Labels> {
 }
 
 /// Parses the loss.
-pub fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
+pub fn task(settings: &LearnerSettings, labels: Labels) -> Result<Box<dyn Task>> {
     Ok(task::parse(settings.loss.as_deref().unwrap_or(labels.default_loss()), labels)?)
 }
 
 /// Parses the rules of a pool.
-pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
+pub fn pool_rules(settings: &LearnerSettings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
     if !is_fitted {
         return rules(settings, task, labels);
     }
     let default = if labels == Labels::Numbers { "conditional-loss" } else { "boundary" };
     let name = |name: &str| rule::in_pool(name, labels);
-    let settings = Settings {
+    let settings = LearnerSettings {
         rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
         warm_rule: settings.warm_rule.as_deref().map(name),
         ..settings.clone()
@@ -51,7 +50,7 @@ pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitte
 }
 
 /// Parses the rules of a stream.
-pub fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Result<Rules> {
+pub fn rules(settings: &LearnerSettings, task: &dyn Task, labels: Labels) -> Result<Rules> {
     let default = match labels {
         Labels::Binary => "entropy".to_owned(),
         Labels::Classes(classes) => format!("entropy:base={classes}"),
@@ -80,24 +79,24 @@ pub struct Resolved {
 }
 
 /// Makes a learner at its start.
-pub fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
+pub fn learner(settings: &LearnerSettings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
     learner_of(settings, task, resolved, resolved.dim)
 }
 
 /// Makes a learner with `dim` features; the others are added later.
-fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
+fn learner_of(settings: &LearnerSettings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
     let clock = match settings.clock {
         ClockSetting::Query => Clock::Query,
         ClockSetting::Raw => Clock::Raw,
     };
-    let constraint = Constraint { l2: settings.l2, radius: settings.radius };
-    let optimizer = Optimizer::new(step::momentum(&settings.momentum)?, clock, constraint);
+    let constraint = Constraint { l2: settings.l2.unwrap_or(0.0), radius: settings.radius };
+    let optimizer = Optimizer::new(*settings.momentum, clock, constraint);
     let steps = Steps::new(resolved.step);
     Ok(Learner::new(task, !settings.no_intercept, dim, optimizer, steps, settings.start.as_deref())?)
 }
 
 /// Makes the learner of a stream at its start.
-pub fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner> {
+pub fn stream(settings: &LearnerSettings, resolved: &Resolved) -> Result<StreamLearner> {
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = rules(settings, &*task, labels)?;
@@ -110,7 +109,7 @@ pub fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner>
 }
 
 /// Returns the importance weighting of queried gradients.
-pub fn importance(settings: &Settings) -> Importance {
+pub fn importance(settings: &LearnerSettings) -> Importance {
     if settings.importance { Importance::Original } else { Importance::Equivalent }
 }
 
@@ -137,20 +136,20 @@ pub fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<String> {
     })
 }
 
-/// Makes the learner of a pool at its start.
-pub fn pool(
-    settings: &Settings,
+/// Makes the learner of a pool that takes gradient steps, at its start.
+pub fn sgd_pool(
+    settings: &LearnerSettings,
     resolved: &Resolved,
     draw: Draw,
     replacement: Replacement,
     rows: usize,
-) -> Result<PoolLearner> {
+) -> Result<SgdPool> {
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = rules(settings, &*task, labels)?;
     let learner = learner(settings, task, resolved)?;
-    let pool = PoolSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
-    Ok(PoolLearner::new(learner, rules, rows, pool)?)
+    let pool = SgdSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
+    Ok(SgdPool::new(learner, rules, rows, pool)?)
 }
 
 /// The settings of a pool learner that fits.
@@ -162,67 +161,20 @@ pub struct FitSettings {
 }
 
 /// Makes the learner of a pool that fits, at its start.
-pub fn fitted_pool(
-    settings: &Settings,
+pub fn refit_pool(
+    settings: &LearnerSettings,
     resolved: &Resolved,
     draw: Draw,
     fitted: FitSettings,
     rows: usize,
-) -> Result<PoolLearner> {
+) -> Result<RefitPool> {
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = pool_rules(settings, &*task, labels, true)?;
-    let strength = (0.0 < settings.l2).then_some(settings.l2);
-    let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, strength, settings.seed)?;
+    let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, settings.l2, settings.seed)?;
     let learner = learner(settings, task, resolved)?;
-    let pool = PoolSettings {
-        draw,
-        replacement: Replacement::Without,
-        importance: Importance::Equivalent,
-        seed: settings.seed,
-    };
-    Ok(PoolLearner::new(learner, rules, rows, pool)?.fitted_by(refit, fitted.objective, ColdStart::new(labels)))
-}
-
-/// Parses the name of a draw method.
-///
-/// # Errors
-/// If the name is unknown.
-pub fn draw(name: &str) -> Result<Draw> {
-    match [Draw::Reject, Draw::Scan, Draw::Top].into_iter().find(|draw| draw_name(*draw) == name) {
-        Some(draw) => Ok(draw),
-        None => bail!("`{name}` is no draw; there are reject, scan and top"),
-    }
-}
-
-/// Returns the name of a draw method in ledgers.
-pub fn draw_name(draw: Draw) -> &'static str {
-    match draw {
-        Draw::Reject => "reject",
-        Draw::Scan => "scan",
-        Draw::Top => "top",
-    }
-}
-
-/// Parses the name of a fit objective.
-///
-/// # Errors
-/// If the name is unknown.
-pub fn objective(name: &str) -> Result<Objective> {
-    let all = [Objective::AsAsked, Objective::Equivalent, Objective::Original];
-    match all.into_iter().find(|objective| objective_name(*objective) == name) {
-        Some(objective) => Ok(objective),
-        None => bail!("`{name}` is no objective"),
-    }
-}
-
-/// Returns the name of a fit objective in ledgers.
-pub fn objective_name(objective: Objective) -> &'static str {
-    match objective {
-        Objective::AsAsked => "as-asked",
-        Objective::Equivalent => "equivalent",
-        Objective::Original => "original",
-    }
+    let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };
+    Ok(RefitPool::new(learner, rules, rows, pool)?)
 }
 
 /// The format of labels and steps in ledgers.
@@ -306,13 +258,5 @@ mod tests {
         }
         assert!(serde_json::from_str::<Resolved>(r#"{"labels":null,"dim":3,"step":["auto"]}"#).is_err());
         assert!(serde_json::from_str::<Resolved>(r#"{"labels":2,"dim":3,"step":["other"]}"#).is_err());
-    }
-
-    #[test]
-    fn names_of_draws_and_objectives_are_known_or_rejected() {
-        for draw in [Draw::Reject, Draw::Scan, Draw::Top] {
-            assert_eq!(super::draw(draw_name(draw)).unwrap(), draw);
-        }
-        assert!(super::draw("rejection").is_err() && super::objective("asked").is_err());
     }
 }

@@ -1,11 +1,50 @@
 //! The entrants of a comparison, by name: `RULE[@DRAW][/FIT]`.
 
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
 use querist_engine::compare::{Entrant, Fit};
+use querist_engine::name::{self, NameError};
 use querist_engine::pool::{Draw, Objective};
 use querist_engine::rule;
 use querist_engine::task::Labels;
 
 use crate::error::{Error, Result, bail};
+
+/// A method of learning, by its name in an entrant.
+#[derive(Clone, Copy)]
+enum FitMethod {
+    /// Gradient steps: `sgd`.
+    Sgd,
+    /// A fit, by the name of its objective.
+    Refit(Objective),
+}
+
+impl FitMethod {
+    const ALL: [Self; 4] = [
+        FitMethod::Refit(Objective::AsAsked),
+        FitMethod::Refit(Objective::Equivalent),
+        FitMethod::Refit(Objective::Original),
+        FitMethod::Sgd,
+    ];
+}
+
+impl Display for FitMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FitMethod::Sgd => f.write_str("sgd"),
+            FitMethod::Refit(objective) => objective.fmt(f),
+        }
+    }
+}
+
+impl FromStr for FitMethod {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        name::find("fit", text, &Self::ALL)
+    }
+}
 
 /// Parses a list of entrants. `random` always comes first, and for classes `top` always comes last, whether they are
 /// listed or not.
@@ -57,20 +96,14 @@ fn split(list: &str) -> Vec<String> {
 
 fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Entrant> {
     let (rest, fit) = name.rsplit_once('/').map_or((name, "as-asked"), |(rest, fit)| (rest, fit));
-    let refit = |objective| Fit::Refit { objective, strength };
-    let fit = match fit {
-        "as-asked" => refit(Objective::AsAsked),
-        "equivalent" => refit(Objective::Equivalent),
-        "original" => refit(Objective::Original),
-        "sgd" => Fit::Sgd,
-        _ => bail!("--rules {name}: after / there are as-asked, equivalent, original and sgd"),
+    let during = |error: NameError| Error::Invalid(format!("--rules {name}: {error}"));
+    let fit = match fit.parse::<FitMethod>().map_err(during)? {
+        FitMethod::Sgd => Fit::Sgd,
+        FitMethod::Refit(objective) => Fit::Refit { objective, strength },
     };
     let (rest, draw) = match rest.rsplit_once('@') {
         None => (rest, Draw::Scan),
-        Some((rest, "scan")) => (rest, Draw::Scan),
-        Some((rest, "reject")) => (rest, Draw::Reject),
-        Some((rest, "top")) => (rest, Draw::Top),
-        Some(_) => bail!("--rules {name}: after @ there are scan, reject and top"),
+        Some((rest, draw)) => (rest, draw.parse::<Draw>().map_err(during)?),
     };
     let (rule, draw) = match rest {
         "random" => ("constant".to_owned(), draw),

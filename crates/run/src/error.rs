@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::io;
 
-use querist_data::DataError;
+use querist_data::{DataError, EncoderError};
 use querist_engine::fit::NoFit;
 use querist_engine::learner::Diverged;
 use querist_engine::settings::IllegalSettings;
@@ -17,6 +17,8 @@ pub enum Error {
     Invalid(String),
     /// A file that cannot be read.
     Data(DataError),
+    /// An encoder that cannot be read.
+    Encoder(EncoderError),
     /// A ledger that cannot be read or written.
     Ledger(LedgerError),
     /// A model file that cannot be read.
@@ -54,6 +56,7 @@ impl Display for Error {
         match self {
             Self::Invalid(message) => f.write_str(message),
             Self::Data(error) => error.fmt(f),
+            Self::Encoder(error) => error.fmt(f),
             Self::Ledger(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),
             Self::Write(error) => error.fmt(f),
@@ -94,6 +97,7 @@ macro_rules! from {
 
 from!(
     Data(DataError),
+    Encoder(EncoderError),
     Ledger(LedgerError),
     Model(ModelError),
     Write(WriteError),

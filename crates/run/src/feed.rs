@@ -12,9 +12,9 @@ use querist_rows::{DenseRows, Rows};
 use crate::error::Result;
 
 /// A source of observations, block by block.
-pub struct Feed(Origin);
+pub struct Feed(FeedOrigin);
 
-enum Origin {
+enum FeedOrigin {
     /// A file that is read as the run proceeds.
     File { stream: Box<RowStream>, read: u64 },
     /// Rows in memory, in a random order.
@@ -46,40 +46,40 @@ impl Feed {
     /// Opens a file, to be read in its order or in a random one.
     pub fn open(input: &Input, options: &ReadOptions, shuffle: Option<u64>) -> Result<Self> {
         let Some(seed) = shuffle else {
-            return Ok(Self(Origin::File { stream: Box::new(RowStream::open(input, options)?), read: 0 }));
+            return Ok(Self(FeedOrigin::File { stream: Box::new(RowStream::open(input, options)?), read: 0 }));
         };
         let loaded = load(input, options)?;
         let order = shuffled(Coin::new(seed, "shuffle"), loaded.batch.rows.len());
         let (batch, encoder, skipped) = (loaded.batch, Box::new(loaded.encoder), loaded.bad.skipped);
-        Ok(Self(Origin::Shuffled { batch, order, at: 0, encoder, skipped }))
+        Ok(Self(FeedOrigin::Shuffled { batch, order, at: 0, encoder, skipped }))
     }
 
     /// Makes a feed of the paper's mixture.
     pub fn mixture(seed: u64, observations: u64) -> Self {
-        Self(Origin::Mixture { mixture: Mixture::new(seed), made: 0, end: observations })
+        Self(FeedOrigin::Mixture { mixture: Mixture::new(seed), made: 0, end: observations })
     }
 
     /// Returns the encoder, if the rows come from a file.
     pub fn encoder(&self) -> Option<&Encoder> {
         match &self.0 {
-            Origin::File { stream, .. } => Some(stream.encoder()),
-            Origin::Shuffled { encoder, .. } => Some(encoder),
-            Origin::Mixture { .. } => None,
+            FeedOrigin::File { stream, .. } => Some(stream.encoder()),
+            FeedOrigin::Shuffled { encoder, .. } => Some(encoder),
+            FeedOrigin::Mixture { .. } => None,
         }
     }
 
     /// Returns the number of skipped rows.
     pub fn skipped_rows(&self) -> u64 {
         match &self.0 {
-            Origin::File { stream, .. } => stream.bad().skipped,
-            Origin::Shuffled { skipped, .. } => *skipped,
-            Origin::Mixture { .. } => 0,
+            FeedOrigin::File { stream, .. } => stream.bad().skipped,
+            FeedOrigin::Shuffled { skipped, .. } => *skipped,
+            FeedOrigin::Mixture { .. } => 0,
         }
     }
 
     /// Raises the number of features to `dim`, which rows before the resume position had.
     pub fn widen(&mut self, dim: usize) {
-        if let Origin::File { stream, .. } = &mut self.0 {
+        if let FeedOrigin::File { stream, .. } = &mut self.0 {
             stream.widen(dim);
         }
     }
@@ -87,62 +87,62 @@ impl Feed {
     /// Returns the number of cells whose category first appeared after the warm-up.
     pub fn unknown_categories(&self) -> u64 {
         match &self.0 {
-            Origin::File { stream, .. } => stream.unknown_categories(),
-            Origin::Shuffled { .. } | Origin::Mixture { .. } => 0,
+            FeedOrigin::File { stream, .. } => stream.unknown_categories(),
+            FeedOrigin::Shuffled { .. } | FeedOrigin::Mixture { .. } => 0,
         }
     }
 
     /// Returns the number of cells in columns that first appeared after the column roles were determined.
     pub fn passed_over(&self) -> u64 {
         match &self.0 {
-            Origin::File { stream, .. } => stream.passed_over(),
-            Origin::Shuffled { .. } | Origin::Mixture { .. } => 0,
+            FeedOrigin::File { stream, .. } => stream.passed_over(),
+            FeedOrigin::Shuffled { .. } | FeedOrigin::Mixture { .. } => 0,
         }
     }
 
     /// Returns the share of a file that has been read.
     pub fn share(&self) -> Option<f64> {
         match &self.0 {
-            Origin::File { stream, .. } => stream.share(),
-            Origin::Shuffled { .. } | Origin::Mixture { .. } => None,
+            FeedOrigin::File { stream, .. } => stream.share(),
+            FeedOrigin::Shuffled { .. } | FeedOrigin::Mixture { .. } => None,
         }
     }
 
     /// Returns the number of observations, if known.
     pub fn known_len(&self) -> Option<u64> {
         match &self.0 {
-            Origin::File { .. } => None,
-            Origin::Shuffled { order, .. } => Some(order.len() as u64),
-            Origin::Mixture { end, .. } => Some(*end),
+            FeedOrigin::File { .. } => None,
+            FeedOrigin::Shuffled { order, .. } => Some(order.len() as u64),
+            FeedOrigin::Mixture { end, .. } => Some(*end),
         }
     }
 
-    /// Reads the next rows except those held out, and returns how many were read in all, 0 at the end. Calls `tell`
-    /// with the indices of numbered features while a file is read.
+    /// Reads the next rows except those held out, and returns how many were read in all, 0 at the end. Calls
+    /// `on_features` with the indices of numbered features while a file is read.
     pub fn next(
         &mut self,
         limit: usize,
         hold: Option<HoldOut>,
         batch: &mut Batch,
-        tell: &mut dyn FnMut(&[u32]),
+        on_features: &mut dyn FnMut(&[u32]),
     ) -> Result<usize> {
         let looked = match &mut self.0 {
-            Origin::File { stream, read } => {
-                let looked = stream.next_with(limit, batch, tell)?;
+            FeedOrigin::File { stream, read } => {
+                let looked = stream.next_with(limit, batch, on_features)?;
                 let first = *read;
                 *read += looked as u64;
                 if let Some(hold) = hold {
-                    keep(batch, |place| !hold.holds(first + place as u64 + 1));
+                    keep(batch, |row| !hold.holds(first + row as u64 + 1));
                 }
                 looked
             }
-            Origin::Shuffled { batch: all, order, at, .. } => {
-                let places = &order[*at..order.len().min(*at + limit)];
-                *at += places.len();
-                gather(all, places.iter().filter(|row| !hold.is_some_and(|h| h.holds(u64::from(**row) + 1))), batch);
-                places.len()
+            FeedOrigin::Shuffled { batch: all, order, at, .. } => {
+                let rows = &order[*at..order.len().min(*at + limit)];
+                *at += rows.len();
+                gather(all, rows.iter().filter(|row| !hold.is_some_and(|h| h.holds(u64::from(**row) + 1))), batch);
+                rows.len()
             }
-            Origin::Mixture { mixture, made, end } => {
+            FeedOrigin::Mixture { mixture, made, end } => {
                 let count = (*end - *made).min(limit as u64) as usize;
                 batch.labels.resize(count, 0.0);
                 mixture.fill(*made + 1, &mut batch.rows, &mut batch.labels);
@@ -157,25 +157,25 @@ impl Feed {
     /// Skips rows that were read before.
     pub fn skip(&mut self, n: u64) -> Result<()> {
         match &mut self.0 {
-            Origin::File { stream, read } => {
+            FeedOrigin::File { stream, read } => {
                 *read += stream.skip(n)?;
             }
-            Origin::Shuffled { order, at, .. } => *at = order.len().min(*at + n as usize),
-            Origin::Mixture { made, end, .. } => *made = (*made + n).min(*end),
+            FeedOrigin::Shuffled { order, at, .. } => *at = order.len().min(*at + n as usize),
+            FeedOrigin::Mixture { made, end, .. } => *made = (*made + n).min(*end),
         }
         Ok(())
     }
 }
 
 /// Copies the rows with these indices into `batch`.
-pub fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mut Batch) {
+pub fn gather<'a>(all: &Batch, rows: impl Iterator<Item = &'a u32>, batch: &mut Batch) {
     batch.rows = all.rows.empty_like();
     batch.labels.clear();
     let mut names = vec![];
-    for place in places {
-        batch.rows.push(all.rows.row(*place as usize));
-        batch.labels.push(all.labels[*place as usize]);
-        names.push(all.ids.get(*place as usize));
+    for row in rows {
+        batch.rows.push(all.rows.row(*row as usize));
+        batch.labels.push(all.labels[*row as usize]);
+        names.push(all.ids.get(*row as usize));
     }
     batch.ids = BatchIds::Named(names);
 }
@@ -183,8 +183,8 @@ pub fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mu
 /// Retains some rows of a batch.
 fn keep(batch: &mut Batch, wanted: impl Fn(usize) -> bool) {
     let whole = std::mem::take(batch);
-    let places: Vec<u32> = (0..whole.rows.len() as u32).filter(|place| wanted(*place as usize)).collect();
-    gather(&whole, places.iter(), batch);
+    let rows: Vec<u32> = (0..whole.rows.len() as u32).filter(|row| wanted(*row as usize)).collect();
+    gather(&whole, rows.iter(), batch);
 }
 
 /// Reads a file with an existing encoder. Calls back with each block of rows and the number of rows before it. Returns

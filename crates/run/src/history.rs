@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use querist_data::Encoder;
-use querist_engine::pool::LESS;
+use querist_engine::pool::NEAR_FACTOR;
 use querist_engine::session::{DrawTerms, Response};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
@@ -13,7 +13,7 @@ use crate::build::{self, Resolved};
 use crate::error::{Context, Error, Result};
 use crate::event::{self, RunEvent, Sums};
 use crate::labeling::answers::AnswerRecord;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 
 /// A range of consecutive items of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Piece {
 
 /// A draw from a pool.
 #[derive(Clone, Copy, Debug)]
-pub struct Draw {
+pub struct HistoryDraw {
     /// U of the row.
     pub uncertainty: f64,
     /// `1/S`, or an unbiased estimate of it where rows are proposed.
@@ -52,7 +52,7 @@ pub struct History {
     /// A histogram of the probabilities of the queried items.
     pub taken: [u64; BINS],
     /// The draws of a pool, in order.
-    pub draws: Vec<Draw>,
+    pub draws: Vec<HistoryDraw>,
     /// Labels that existed before the first query.
     pub given: u64,
     /// The class of each answer in order, or the number.
@@ -83,7 +83,7 @@ impl History {
         let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
         let finished = ledger.note("finished").map(serde_json::from_str).transpose()?;
         let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
-        let encoder = encoder.map_err(Error::Invalid)?;
+        let encoder = encoder.map_err(Error::Encoder)?;
         let resolved = ledger.note("learner").map(serde_json::from_str::<Resolved>).transpose()?;
         let mut task = resolved.map(|resolved| resolved.labels);
         let named = named(&header, encoder.as_ref())?;
@@ -134,7 +134,7 @@ impl History {
 
     /// Returns the full names of the loss and the rule, including defaults.
     pub fn names(&self) -> Option<(String, String)> {
-        let settings: Settings = serde_json::from_value(self.header["settings"].clone()).ok()?;
+        let settings: LearnerSettings = serde_json::from_value(self.header["settings"].clone()).ok()?;
         let task = build::task(&settings, self.task?).ok()?;
         let rules = build::pool_rules(&settings, &*task, self.task?, self.is_fitted()).ok()?;
         Some((task.name().to_owned(), rules.rule.name()))
@@ -145,7 +145,7 @@ impl History {
         let record = AnswerRecord::read(ledger)?;
         for ask in record.asks.values() {
             let DrawTerms { uncertainty, total, left, .. } = ask.draw;
-            self.draws.push(Draw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
+            self.draws.push(HistoryDraw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
         }
         let active = record.answers.iter().filter(|answer| answer.is_active);
         self.labels.extend(active.filter_map(|answer| match answer.response {
@@ -186,8 +186,8 @@ impl History {
     /// Records a draw. Before the first fit, U is 1 for every row, or less for rows near others of the batch.
     fn drawn(&mut self, uncertainty: f64, inverse_rate: f64) {
         let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
-        let at_random = so_far && self.is_fitted() && [1.0, LESS].contains(&uncertainty);
-        self.draws.push(Draw { uncertainty, inverse_rate, at_random });
+        let at_random = so_far && self.is_fitted() && [1.0, NEAR_FACTOR].contains(&uncertainty);
+        self.draws.push(HistoryDraw { uncertainty, inverse_rate, at_random });
     }
 }
 

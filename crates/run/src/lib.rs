@@ -21,6 +21,7 @@ pub mod text;
 pub mod settings;
 pub mod files;
 pub mod step;
+pub mod written;
 pub mod build;
 pub mod feed;
 pub mod event;

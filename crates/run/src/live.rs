@@ -18,7 +18,7 @@ use crate::record::Recorder;
 use crate::replay::Pending;
 
 /// A line of input.
-pub enum Line {
+pub enum LiveLine {
     /// An observation, as received.
     Observation(String),
     /// An answer with its label.
@@ -38,12 +38,12 @@ pub enum Line {
 }
 
 /// Lines of standard input, with their numbers.
-pub struct Lines<R> {
+pub struct LiveLines<R> {
     input: BufReader<R>,
     number: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LiveLines<R> {
     /// Starts at the first line.
     pub fn new(input: R) -> Self {
         Self { input: BufReader::with_capacity(64 << 10, input), number: 0 }
@@ -60,7 +60,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Reads the next line that is not empty.
-    pub fn next_line(&mut self) -> Result<Option<Line>> {
+    pub fn next_line(&mut self) -> Result<Option<LiveLine>> {
         loop {
             let mut bytes = vec![];
             let read = self.input.read_until(b'\n', &mut bytes).context("standard input cannot be read")?;
@@ -68,7 +68,7 @@ impl<R: Read> Lines<R> {
                 return Ok(None);
             }
             self.number += 1;
-            let Ok(text) = String::from_utf8(bytes) else { return Ok(Some(Line::Bad("not UTF-8".to_owned()))) };
+            let Ok(text) = String::from_utf8(bytes) else { return Ok(Some(LiveLine::Bad("not UTF-8".to_owned()))) };
             if !text.trim().is_empty() {
                 return Ok(Some(parse(text)));
             }
@@ -76,21 +76,21 @@ impl<R: Read> Lines<R> {
     }
 }
 
-fn parse(text: String) -> Line {
+fn parse(text: String) -> LiveLine {
     let value: Value = match serde_json::from_str(&text) {
         Ok(value @ Value::Object(_)) => value,
-        Ok(_) => return Line::Bad("not a JSON object".to_owned()),
+        Ok(_) => return LiveLine::Bad("not a JSON object".to_owned()),
         Err(error) => {
             // The text is a single line, so the line number of the parser is useless.
             let error = error.to_string().replace(" at line 1 column ", " at position ");
-            return Line::Bad(format!("not a JSON object: {error}"));
+            return LiveLine::Bad(format!("not a JSON object: {error}"));
         }
     };
-    let Some(to) = value.get("answer").cloned() else { return Line::Observation(text) };
+    let Some(to) = value.get("answer").cloned() else { return LiveLine::Observation(text) };
     match value.get("label") {
-        Some(Value::String(label)) => Line::Answer { to, label: label.clone() },
-        Some(label @ (Value::Number(_) | Value::Bool(_))) => Line::Answer { to, label: label.to_string() },
-        _ => Line::Unlabeled { to },
+        Some(Value::String(label)) => LiveLine::Answer { to, label: label.clone() },
+        Some(label @ (Value::Number(_) | Value::Bool(_))) => LiveLine::Answer { to, label: label.to_string() },
+        _ => LiveLine::Unlabeled { to },
     }
 }
 
@@ -110,7 +110,7 @@ fn reason(error: &DataError) -> String {
 }
 
 /// A live run.
-pub struct Live {
+pub struct LiveStream {
     /// The learner.
     pub learner: StreamLearner,
     /// The recorder of events.
@@ -124,18 +124,18 @@ pub struct Live {
     /// Queries without an answer, by time.
     pub pending: BTreeMap<u64, Pending>,
     /// Answers by the times of their queries. A repeated answer is acknowledged again.
-    pub answered: BTreeMap<u64, Answered>,
+    pub answered: BTreeMap<u64, AnsweredAsk>,
 }
 
 /// The stored part of an answer.
-pub struct Answered {
+pub struct AnsweredAsk {
     /// The id of the item.
     pub id: Box<str>,
     /// The label.
     pub label: f64,
 }
 
-impl Live {
+impl LiveStream {
     /// Processes one observation: decides, records, and writes a query to `out` if it is queried. Rejects it if it
     /// cannot be read.
     pub fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
@@ -202,7 +202,7 @@ impl Live {
         self.recorder.answered(time, code, self.learner.totals().observed)?;
         let Some(ask) = self.pending.remove(&time) else { return Ok(()) };
         writeln!(out, "{}", json!({"answered": time, "id": ask.id}))?;
-        self.answered.insert(time, Answered { id: ask.id.into(), label: code });
+        self.answered.insert(time, AnsweredAsk { id: ask.id.into(), label: code });
         Ok(out.flush()?)
     }
 

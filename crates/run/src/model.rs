@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use querist_data::{Encoder, LabelKind};
+use querist_data::{Encoder, EncoderError, LabelKind};
 use querist_engine::rule::Rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::select;
@@ -35,7 +35,7 @@ pub enum UnusableModel {
     /// The header lacks a field.
     Unsaid(&'static str),
     /// The encoder cannot be read.
-    Encoder(String),
+    Encoder(EncoderError),
     /// The numbers do not fit each other.
     Shape(String),
 }
@@ -45,7 +45,8 @@ impl Display for UnusableModel {
         match self {
             Self::Header(error) => write!(f, "the model's header: {error}"),
             Self::Unsaid(what) => write!(f, "the model does not say {what}"),
-            Self::Encoder(found) | Self::Shape(found) => f.write_str(found),
+            Self::Encoder(error) => error.fmt(f),
+            Self::Shape(found) => f.write_str(found),
         }
     }
 }

@@ -29,10 +29,10 @@ impl<'a> TestScoring<'a> {
     }
 
     /// Adds the rows of a batch with these indices.
-    pub fn add(&mut self, test: &Batch, places: impl Iterator<Item = usize> + Clone) {
+    pub fn add(&mut self, test: &Batch, rows: impl Iterator<Item = usize> + Clone) {
         let Self { task, mean, last } = self;
-        mean.0.tally(*task, &test.rows, &test.labels, places.clone(), &mut mean.1);
-        last.0.tally(*task, &test.rows, &test.labels, places, &mut last.1);
+        mean.0.tally(*task, &test.rows, &test.labels, rows.clone(), &mut mean.1);
+        last.0.tally(*task, &test.rows, &test.labels, rows, &mut last.1);
     }
 
     /// Returns the scores of θ̄ and of θ.

@@ -1,6 +1,6 @@
 //! The query rate of a run up to now, from its ledger.
 
-use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::pool::{Drawn, PoolLearner as _};
 use querist_engine::stats::mean;
 use querist_ledger::Ledger;
 use serde_json::Value;
@@ -9,8 +9,9 @@ use crate::build::Resolved;
 use crate::error::{Context, Result};
 use crate::event::{self, RunEvent};
 use crate::labeling::answers::AnswerRecord;
+use crate::pool::RunLearner;
 use crate::replay;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 
 /// Returns the number of items that a stream considered, and their mean query probability.
 pub fn stream_rate(ledger: &Ledger) -> Result<(u64, Option<f64>)> {
@@ -25,8 +26,9 @@ pub fn stream_rate(ledger: &Ledger) -> Result<(u64, Option<f64>)> {
 }
 
 /// Replays the run of a pool. Returns its learner, and the mean of U over the draws by the rule.
-pub fn pool(ledger: &Ledger, header: &Value) -> Result<(PoolLearner, Option<f64>)> {
-    let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
+pub fn pool(ledger: &Ledger, header: &Value) -> Result<(RunLearner, Option<f64>)> {
+    let settings: LearnerSettings =
+        serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
     let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
     let mut learner = replay::pool_learner(ledger, header, &settings, &resolved)?;

@@ -1,6 +1,7 @@
 //! A run over a pool with known labels. They are revealed when queried, and fitted, or learned from as in Algorithm 2.
 
 mod curve;
+mod learner;
 pub mod seed_labels;
 pub mod stop;
 mod test_rows;
@@ -13,20 +14,22 @@ use querist_engine::learner::{Diverged, Learner};
 use querist_engine::narrow::Narrow;
 use querist_engine::pool::{Draw, Drawn, NoRow, Objective, PoolLearner, Replacement};
 use querist_engine::scorer::Score;
-use querist_engine::stop::Rule;
+use querist_engine::stop::StopRule;
 use serde_json::{Value, json};
 
 pub use curve::CurvePoint;
+pub use learner::RunLearner;
 
-use crate::build::{self, FitSettings, Resolved, draw_name, objective_name};
-use crate::error::Result;
+use crate::build::{self, FitSettings, Resolved};
+use crate::error::{Result, bail};
 use crate::feed;
 use crate::files::{FileSettings, input};
 use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 use crate::step::{self, StepContext};
+use crate::written::Written;
 use curve::{Diary, is_milestone};
 use test_rows::TestRows;
 
@@ -44,7 +47,7 @@ pub struct PoolRunSettings {
     /// A file with the ids of rows whose labels are known at the start, one per line.
     pub seed_labels: Option<PathBuf>,
     /// A rule that stops the run before its budget is spent, such as `target=0.95` or `gain=0.002`.
-    pub stop: Option<String>,
+    pub stop: Option<Written<StopRule>>,
     /// Whether rows can be queried again.
     pub repeat: bool,
     /// The number of labels per step.
@@ -54,7 +57,7 @@ pub struct PoolRunSettings {
     /// Whether to keep every draw.
     pub keep_asks: bool,
     /// The settings of the learner.
-    pub learner: Settings,
+    pub learner: LearnerSettings,
     /// The settings for reading the data.
     pub files: FileSettings,
     /// The settings for recording the run.
@@ -81,7 +84,7 @@ pub fn coefficients(learner: &Learner, narrow: Option<&Narrow>) -> Coefficients 
 }
 
 /// The reason why a run ended before its budget.
-pub enum Stopped {
+pub enum PoolRunEnd {
     /// The run spent its budget.
     Not,
     /// The stopping rule advised it.
@@ -103,7 +106,7 @@ pub struct PoolRun {
     narrow: Option<Narrow>,
     test: Option<TestRows>,
     /// The learner.
-    pub learner: PoolLearner,
+    pub learner: RunLearner,
     /// The recorder of events.
     pub recorder: Recorder,
     diary: Diary,
@@ -117,13 +120,13 @@ pub struct PoolRun {
     /// The full name of the rule.
     pub rule: String,
     /// The rule that stops the run before its budget is spent.
-    pub stop: Option<Rule>,
+    pub stop: Option<StopRule>,
 }
 
 impl PoolRun {
     /// Reads the pool and opens the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &PoolRunSettings, monitor: &dyn Monitor) -> Result<Self> {
-        let stop = stop::parse(settings.stop.as_deref())?;
+        let stop = settings.stop.as_deref().cloned();
         let options = settings.files.options(settings.learner.loss.as_deref())?;
         let mut loaded = monitor.wait("reading the pool", || load(&input(&settings.data), &options))?;
         let mut test = match &settings.test {
@@ -149,7 +152,7 @@ impl PoolRun {
         loaded: Loaded,
         narrow: Option<Narrow>,
         test: Option<TestRows>,
-        stop: Option<Rule>,
+        stop: Option<StopRule>,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let Loaded { encoder, batch: pool, bad } = loaded;
@@ -162,13 +165,17 @@ impl PoolRun {
         let warning = build::warning(learner.rules(), resolved.labels, &loss).filter(|_| !keeps_loss);
         let hold_out = |fraction| TestRows::hold_out(&mut learner, pool.rows.len(), seed, fraction);
         let test = test.or(settings.test_fraction.map(hold_out));
-        let given = match &settings.seed_labels {
-            Some(path) => seed_labels::read(path, &pool, seed, settings.test_fraction)?,
-            None => vec![],
+        let given = match (&settings.seed_labels, &mut learner) {
+            (Some(path), RunLearner::Refit(learner)) => {
+                let given = seed_labels::read(path, &pool, seed, settings.test_fraction)?;
+                for row in &given {
+                    learner.add_seed_label(*row, pool.rows.row(*row), pool.labels[*row]);
+                }
+                given
+            }
+            (Some(_), RunLearner::Sgd(_)) => bail!("--seed-labels needs --fit refit"),
+            (None, _) => vec![],
         };
-        for row in &given {
-            learner.give(*row, pool.rows.row(*row), pool.labels[*row]);
-        }
         let notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &given))?;
         let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
         let (mut diary, mut diverged) = (Diary::default(), None);
@@ -200,20 +207,20 @@ impl PoolRun {
     }
 
     /// Draws and answers until the budget is spent, or something stops the run.
-    pub fn run(&mut self, monitor: &dyn Monitor) -> Result<Stopped> {
+    pub fn run(&mut self, monitor: &dyn Monitor) -> Result<PoolRunEnd> {
         monitor.on_start(Some(self.settings.budget), "labels");
         let stopped = self.learn(monitor)?;
         monitor.on_end();
         Ok(stopped)
     }
 
-    fn learn(&mut self, monitor: &dyn Monitor) -> Result<Stopped> {
+    fn learn(&mut self, monitor: &dyn Monitor) -> Result<PoolRunEnd> {
         if let Some(diverged) = self.diverged {
-            return Ok(Stopped::Diverged(diverged));
+            return Ok(PoolRunEnd::Diverged(diverged));
         }
         // A resumed run may already have been advised to stop, after its last step.
         if let Some(why) = self.advised() {
-            return Ok(Stopped::Advised(why));
+            return Ok(PoolRunEnd::Advised(why));
         }
         while self.learner.time() < self.settings.budget {
             let first = self.learner.time() + 1;
@@ -236,21 +243,21 @@ impl PoolRun {
                 self.write_down(first, &drawn, learned.is_ok())?;
                 if let Err(diverged) = learned {
                     self.recorder.note_divergence(diverged)?;
-                    return Ok(Stopped::Diverged(diverged));
+                    return Ok(PoolRunEnd::Diverged(diverged));
                 }
                 monitor.on_progress(self.learner.time(), None);
                 if let Some(why) = self.advised() {
                     self.recorder.flush()?;
-                    return Ok(Stopped::Advised(why));
+                    return Ok(PoolRunEnd::Advised(why));
                 }
             }
             if let Some(reason) = end {
                 self.recorder.flush()?;
-                return Ok(Stopped::NoRow(reason));
+                return Ok(PoolRunEnd::NoRow(reason));
             }
         }
         self.recorder.flush()?;
-        Ok(Stopped::Not)
+        Ok(PoolRunEnd::Not)
     }
 
     /// Returns the reason to stop here, if there is one. It checks only at milestones, so that a resumed run checks at
@@ -260,7 +267,7 @@ impl PoolRun {
         if !is_milestone(self.learner.answered(), self.diary.last_step.max(1)) || self.learner.is_cold() {
             return None;
         }
-        let advice = rule.advise(&self.learner.assess(None).ok()?.progress());
+        let advice = rule.advise(&self.learner.as_refit()?.assess(None).ok()?.progress());
         advice.stop.then_some(advice.why)
     }
 
@@ -324,7 +331,7 @@ fn notes(
     resolved: &Resolved,
     encoder: &Encoder,
     (pool, narrow): (&Batch, Option<&Narrow>),
-    (learner, given): (&PoolLearner, &[usize]),
+    (learner, given): (&RunLearner, &[usize]),
 ) -> Result<Vec<(&'static str, String)>> {
     let mut notes = vec![
         ("learner", serde_json::to_string(resolved)?),
@@ -356,25 +363,25 @@ fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Resul
         horizon: Some((settings.budget as f64 / settings.batch as f64).ceil()),
         feasible_c: 1.0,
     };
-    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::parse(&settings.learner, &context)? })
+    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::resolve(&settings.learner, &context)? })
 }
 
-fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<PoolLearner> {
+fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<RunLearner> {
     let (rows, draw) = (pool.rows.len(), settings.draw);
-    let learner = match settings.fit {
+    let mut learner: RunLearner = match settings.fit {
         Some(objective) => {
             let made = FitSettings { objective, empty: pool.rows.empty_like() };
-            build::fitted_pool(&settings.learner, resolved, draw, made, rows)?
+            build::refit_pool(&settings.learner, resolved, draw, made, rows)?.into()
         }
         None => {
             let replacement = if settings.repeat { Replacement::With } else { Replacement::Without };
-            build::pool(&settings.learner, resolved, draw, replacement, rows)?
+            build::sgd_pool(&settings.learner, resolved, draw, replacement, rows)?.into()
         }
     };
-    Ok(match settings.apart {
-        Some(within) => learner.kept_apart(within)?,
-        None => learner,
-    })
+    if let Some(within) = settings.apart {
+        learner.diversify(within)?;
+    }
+    Ok(learner)
 }
 
 /// Returns the header of the ledger, which identifies the run.
@@ -384,7 +391,7 @@ fn header(settings: &PoolRunSettings) -> Value {
         "command": "pool",
         "data": {"file": settings.data.display().to_string(), "fingerprint": feed::fingerprint(&settings.data)},
         "budget": settings.budget,
-        "draw": draw_name(settings.draw),
+        "draw": settings.draw.to_string(),
         "repeat": settings.repeat,
         "batch": settings.batch,
         "test_fraction": settings.test_fraction,
@@ -397,7 +404,7 @@ fn header(settings: &PoolRunSettings) -> Value {
     // A run with gradient steps keeps the header of older versions.
     if let Some(objective) = settings.fit {
         header["fit"] = "refit".into();
-        header["objective"] = objective_name(objective).into();
+        header["objective"] = objective.to_string().into();
         header["stop"] = json!(settings.stop);
     }
     header

@@ -64,12 +64,12 @@ impl Recorder {
         self.items += probabilities.len();
         let count = probabilities.len() as u64;
         self.waiting.push(RunEvent::Considered { first, count, sums, probabilities });
-        for place in &trace.asked {
-            let (time, place) = (first + u64::from(*place), *place as usize);
-            let probability = Some(trace.probabilities[place]);
-            let (id, features) = (batch.ids.get(place), batch.rows.row(place).to_bytes());
+        for index in &trace.asked {
+            let (time, index) = (first + u64::from(*index), *index as usize);
+            let probability = Some(trace.probabilities[index]);
+            let (id, features) = (batch.ids.get(index), batch.rows.row(index).to_bytes());
             self.waiting.push(RunEvent::Asked { time, id, probability, tries: None, draw: None, features });
-            self.waiting.push(answer(time, batch.labels[place], time));
+            self.waiting.push(answer(time, batch.labels[index], time));
         }
         if diverged {
             self.waiting.pop();

@@ -4,13 +4,14 @@ mod run;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::pool::{Drawn, PoolLearner as _};
 use querist_engine::stream::StreamLearner;
 use querist_ledger::Ledger;
 use querist_rows::Rows;
 
 use crate::error::{Context, Result, bail};
 use crate::event::{self, RunEvent, Sums};
+use crate::pool::RunLearner;
 
 pub use run::{ReplayedRun, pool_learner, run};
 
@@ -115,8 +116,8 @@ fn advance(learner: &mut StreamLearner, waiting: &mut VecDeque<f64>, to: u64, fo
 /// Folds the events of a pool run into a learner at its start; `see` is called after every step, as when it was made.
 pub fn pool(
     ledger: &Ledger,
-    learner: &mut PoolLearner,
-    mut see: impl FnMut(&PoolLearner, &[(String, Drawn)]),
+    learner: &mut RunLearner,
+    mut see: impl FnMut(&RunLearner, &[(String, Drawn)]),
 ) -> Result<Folded> {
     let mut folded = Folded::default();
     let mut asks: BTreeMap<u64, (String, Drawn, Rows)> = BTreeMap::new();
@@ -133,7 +134,7 @@ pub fn pool(
                     learner.set_scale(scale);
                 }
                 drawn.least = learner.least();
-                let same = learner.counted(row.row(0)).to_bits() == drawn.uncertainty.to_bits();
+                let same = learner.draw_weight(row.row(0)).to_bits() == drawn.uncertainty.to_bits();
                 *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
                 learner.record(&drawn, row.row(0));
                 asks.insert(time, (id, drawn, row));
@@ -147,10 +148,10 @@ pub fn pool(
 
 /// Takes one step on the answers of one batch, which are those between two queries.
 fn apply(
-    learner: &mut PoolLearner,
+    learner: &mut RunLearner,
     asks: &mut BTreeMap<u64, (String, Drawn, Rows)>,
     answers: &mut Vec<(u64, f64)>,
-    see: &mut impl FnMut(&PoolLearner, &[(String, Drawn)]),
+    see: &mut impl FnMut(&RunLearner, &[(String, Drawn)]),
 ) -> Result<()> {
     if answers.is_empty() {
         return Ok(());

@@ -8,9 +8,9 @@ mod written;
 use querist_data::pool::{PoolEncoder, PoolFiles};
 use querist_data::{DataError, DataFault};
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chooser, Chosen, Ids, NoSelection, ScaleSample, Selection};
+use querist_engine::select::{Chooser, Chosen, NoSelection, RowIds, ScaleSample, Selection};
 
-pub use pass::{Batches, Pass, Taker};
+pub use pass::{BatchReader, Pass, Taker};
 pub use takers::{Decider, ScoreList, Unmergeable, merge_parts};
 pub use written::{to_batch, to_parquet};
 
@@ -72,12 +72,12 @@ impl Query<'_> {
         &self,
         pool: &PoolFiles,
         threads: usize,
-        told: &(dyn Fn(u64) -> bool + Sync),
+        on_rows: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<(Chosen, Rule), DataError> {
         let of_pool = |fault: DataFault| fault.of_file(&pool.name());
         let recipe = self.recipe().map_err(of_pool)?.with_ids_of(pool)?;
         let mut rule = self.rule().map_err(of_pool)?;
-        let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads, told };
+        let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads, on_rows };
         if let Rule::Relative(rule) = &mut rule {
             let mut samples = pass.over(pool, || self.sampler())?.into_iter().map(|sampler| sampler.sample);
             let mut sample = samples.next().unwrap_or_default();
@@ -95,9 +95,9 @@ impl Query<'_> {
 
 fn refused(pool: &PoolFiles, error: &NoSelection) -> DataError {
     match error {
-        NoSelection::Twice { id, places } => {
-            let second = pool.describe_row(places[1]);
-            let found = format!("the id `{id}` appears also in {}", pool.describe_row(places[0]));
+        NoSelection::Twice { id, positions } => {
+            let second = pool.describe_row(positions[1]);
+            let found = format!("the id `{id}` appears also in {}", pool.describe_row(positions[0]));
             DataFault::new(found, "unique ids")
                 .hint("remove one of them, or name another column with --id")
                 .of_file(&second)
@@ -114,7 +114,7 @@ pub struct Sampler {
 }
 
 impl Taker for Sampler {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, DataFault)> {
+    fn take(&mut self, ids: &RowIds<'_>, scores: &[f64], _position: u64) -> Result<(), (usize, DataFault)> {
         if let Some(odd) = scores.iter().position(|score| score.is_nan()) {
             return Err((odd / self.outputs, no_number()));
         }
@@ -124,8 +124,8 @@ impl Taker for Sampler {
 }
 
 impl Taker for Chooser {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, DataFault)> {
-        Chooser::take(self, ids, scores, place).map_err(|odd| (odd.0, no_number()))
+    fn take(&mut self, ids: &RowIds<'_>, scores: &[f64], position: u64) -> Result<(), (usize, DataFault)> {
+        Chooser::take(self, ids, scores, position).map_err(|odd| (odd.0, no_number()))
     }
 }
 

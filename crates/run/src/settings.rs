@@ -1,20 +1,22 @@
 //! The settings of a learner, the same for streams and pools. Ledgers store them under these names.
 
+use querist_engine::optimizer::Momentum;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
-use crate::step;
+use crate::step::{self, StepName};
+use crate::written::Written;
 
 /// The settings of a learner.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Settings {
+pub struct LearnerSettings {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     pub loss: Option<String>,
     /// The rule that decides what to query [default: entropy; boundary where a pool is fitted; conditional-loss for
     /// numbers]
     pub rule: Option<String>,
     /// Step sizes: auto, fixed:eta=0.1, inverse-sqrt:eta=1, theory:c=umax|oracle|NUMBER, pilot
-    pub step: String,
+    pub step: Written<StepName>,
     /// D, the distance of the start from the optimum, for theory and pilot [default: from the features]
     pub distance: Option<f64>,
     /// G, the size of gradients, for theory and pilot [default: from the loss and the features]
@@ -24,11 +26,12 @@ pub struct Settings {
     /// The mean query rate, for theory:c=oracle
     pub rate: Option<f64>,
     /// none, heavy-ball:beta=0.9, nesterov:beta=0.9, or nesterov with its own schedule
-    pub momentum: String,
+    pub momentum: Written<Momentum>,
     /// The observations that advance momentum: queried ones, or all
-    pub clock: Clock,
-    /// λ: adds λ/2·‖w‖² to the loss; 0 with --fit refit chooses it from the answers
-    pub l2: f64,
+    pub clock: ClockSetting,
+    /// λ: adds λ/2·‖w‖² to the loss [default: 0 for gradient steps, chosen from the answers for a fit]
+    #[serde(with = "stored_l2")]
+    pub l2: Option<f64>,
     /// Keeps the parameters within this distance of 0
     pub radius: Option<f64>,
     /// Scores without an intercept
@@ -48,26 +51,26 @@ pub struct Settings {
 /// The observations that advance momentum.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Clock {
+pub enum ClockSetting {
     /// Queried observations
     Query,
     /// All observations
     Raw,
 }
 
-impl Default for Settings {
+impl Default for LearnerSettings {
     fn default() -> Self {
         Self {
             loss: None,
             rule: None,
-            step: "auto".to_owned(),
+            step: StepName::Auto.into(),
             distance: None,
             gradient: None,
             horizon: None,
             rate: None,
-            momentum: "none".to_owned(),
-            clock: Clock::Query,
-            l2: 0.0,
+            momentum: Momentum::None.into(),
+            clock: ClockSetting::Query,
+            l2: None,
             radius: None,
             no_intercept: false,
             start: None,
@@ -79,17 +82,17 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl LearnerSettings {
     /// Returns a flag that was set and that only gradient steps use, if any.
     pub fn of_steps(&self) -> Option<&'static str> {
         let given = [
-            ("--step", self.step != "auto"),
+            ("--step", *self.step != StepName::Auto),
             ("--distance", self.distance.is_some()),
             ("--gradient", self.gradient.is_some()),
             ("--horizon", self.horizon.is_some()),
             ("--rate", self.rate.is_some()),
-            ("--momentum", self.momentum != "none"),
-            ("--clock", self.clock != Clock::Query),
+            ("--momentum", *self.momentum != Momentum::None),
+            ("--clock", self.clock != ClockSetting::Query),
             ("--radius", self.radius.is_some()),
             ("--start", self.start.is_some()),
             ("--importance", self.importance),
@@ -100,11 +103,11 @@ impl Settings {
     /// Describes the settings that are not defaults, and always the step.
     pub fn describe(&self) -> String {
         let mut parts = vec![format!("step {}", self.step)];
-        if self.momentum != "none" {
-            let clock = if self.clock == Clock::Raw { " on the raw clock" } else { "" };
+        if *self.momentum != Momentum::None {
+            let clock = if self.clock == ClockSetting::Raw { " on the raw clock" } else { "" };
             parts.push(format!("momentum {}{clock}", self.momentum));
         }
-        parts.extend((self.l2 != 0.0).then(|| format!("l2 {}", self.l2)));
+        parts.extend(self.l2.map(|l2| format!("l2 {l2}")));
         parts.extend(self.radius.map(|radius| format!("radius {radius}")));
         parts.extend(self.importance.then(|| "weights 1/U".to_owned()));
         if let (Some(rule), Some(labels)) = (&self.warm_rule, self.warm_labels) {
@@ -129,17 +132,47 @@ impl Settings {
         if let Some(rate) = self.rate.filter(|rate| !(0.0 < *rate && *rate <= 1.0)) {
             bail!("--rate = {rate}, need 0 < rate <= 1");
         }
-        if !(0.0 <= self.l2 && self.l2.is_finite()) {
-            bail!("--l2 = {}, need a finite number >= 0", self.l2);
+        if let Some(l2) = self.l2.filter(|l2| !(0.0 < *l2 && l2.is_finite())) {
+            bail!("--l2 = {l2}, need a finite number > 0, or 0 for the default");
         }
         if let Some(name) = self.loss.as_deref().filter(|name| *name != "cross-entropy") {
             querist_theory::loss::parse(name)?;
         }
-        step::momentum(&self.momentum)?;
         step::check(self)?;
         if let Some(bad) = self.start.iter().flatten().find(|value| !value.is_finite()) {
             bail!("--start has {bad}, need finite numbers");
         }
         Ok(())
+    }
+}
+
+/// The format of λ in ledgers, where 0 is the default.
+mod stored_l2 {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde gives a reference to the field")]
+    pub(super) fn serialize<S: Serializer>(l2: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        l2.unwrap_or(0.0).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        Ok(Some(f64::deserialize(deserializer)?).filter(|l2| *l2 != 0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_keep_the_text_of_ledgers() {
+        let default = serde_json::to_string(&LearnerSettings::default()).unwrap();
+        assert!(default.contains(r#""step":"auto""#) && default.contains(r#""momentum":"none""#), "{default}");
+        assert!(default.contains(r#""l2":0.0"#), "{default}");
+        let text = default.replace(r#""auto""#, r#""fixed:eta=1e-1""#).replace(r#""l2":0.0"#, r#""l2":0.5"#);
+        let settings: LearnerSettings = serde_json::from_str(&text).unwrap();
+        assert_eq!((*settings.step, settings.l2), (StepName::Fixed(0.1), Some(0.5)));
+        assert_eq!(serde_json::to_string(&settings).unwrap(), text);
+        assert!(serde_json::from_str::<LearnerSettings>(&default.replace(r#""none""#, r#""some""#)).is_err());
     }
 }

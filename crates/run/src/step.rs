@@ -1,13 +1,16 @@
-//! Step sizes and momenta by name.
+//! Step sizes by name.
 
-use querist_engine::optimizer::Momentum;
-use querist_engine::step::{StepSize, number};
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use querist_engine::name::{NameError, ParsedName};
+use querist_engine::step::StepSize;
 use querist_engine::task::{self, Labels, Task};
 use querist_rows::Features;
 use querist_rows::{DenseRows, Row, Rows};
 
-use crate::error::{Error, Result, bail};
-use crate::settings::Settings;
+use crate::error::{Result, bail};
+use crate::settings::LearnerSettings;
 
 /// The facts that a step may depend on besides its name.
 pub struct StepContext<'a> {
@@ -23,53 +26,124 @@ pub struct StepContext<'a> {
     pub feasible_c: f64,
 }
 
+/// A step size as users name it. Some of them depend on facts of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepName {
+    /// Distance over gradients, without parameters: `auto`.
+    Auto,
+    /// η at every label: `fixed:eta=0.1`.
+    Fixed(f64),
+    /// η/√k at the k-th label: `inverse-sqrt:eta=1`.
+    InverseSqrt(f64),
+    /// cD/(G√T): `theory:c=1`.
+    Theory(TheoryFactor),
+    /// A fixed step for a window, then one set by the query rate in it: `pilot`.
+    Pilot,
+}
+
+/// The factor c of a step by theory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TheoryFactor {
+    /// The factor that needs no knowledge of the query rate: `umax`.
+    Feasible,
+    /// The best factor for a known query rate: `oracle`.
+    Oracle,
+    /// A number.
+    Number(f64),
+}
+
+/// The names of step sizes.
+const STEPS: &[&str] = &["auto", "fixed", "inverse-sqrt", "theory", "pilot"];
+
+impl FromStr for StepName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let name = ParsedName::new(text)?;
+        match name.head() {
+            "auto" => name.expect_plain().map(|()| StepName::Auto),
+            "fixed" => name.positive("eta").map(StepName::Fixed),
+            "inverse-sqrt" => name.positive("eta").map(StepName::InverseSqrt),
+            "theory" => match name.value("c") {
+                Ok("umax") => Ok(StepName::Theory(TheoryFactor::Feasible)),
+                Ok("oracle") => Ok(StepName::Theory(TheoryFactor::Oracle)),
+                _ => match name.positive("c") {
+                    Ok(c) => Ok(StepName::Theory(TheoryFactor::Number(c))),
+                    Err(error) => Err(name.error(format!("{}; c may also be umax or oracle", error.message))),
+                },
+            },
+            "pilot" => name.expect_plain().map(|()| StepName::Pilot),
+            _ => Err(name.unknown("step", STEPS)),
+        }
+    }
+}
+
+impl Display for StepName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepName::Auto => f.write_str("auto"),
+            StepName::Fixed(eta) => write!(f, "fixed:eta={eta}"),
+            StepName::InverseSqrt(eta) => write!(f, "inverse-sqrt:eta={eta}"),
+            StepName::Theory(TheoryFactor::Feasible) => f.write_str("theory:c=umax"),
+            StepName::Theory(TheoryFactor::Oracle) => f.write_str("theory:c=oracle"),
+            StepName::Theory(TheoryFactor::Number(c)) => write!(f, "theory:c={c}"),
+            StepName::Pilot => f.write_str("pilot"),
+        }
+    }
+}
+
+impl StepName {
+    /// Returns the schedule, if it depends on no other fact of the run.
+    pub fn schedule(self) -> Option<StepSize> {
+        match self {
+            StepName::Auto => Some(StepSize::Auto),
+            StepName::Fixed(eta) => Some(StepSize::Fixed(eta)),
+            StepName::InverseSqrt(eta) => Some(StepSize::InverseSqrt(eta)),
+            StepName::Theory(_) | StepName::Pilot => None,
+        }
+    }
+
+    /// Returns whether the step depends on the sizes of features and the number of rows.
+    pub fn needs_sizes(self) -> bool {
+        self.schedule().is_none()
+    }
+}
+
 /// Rejects a step that is invalid for any data, before the data are read.
-pub fn check(settings: &Settings) -> Result<()> {
+pub fn check(settings: &LearnerSettings) -> Result<()> {
     let task = task::parse("logistic", Labels::Binary)?;
     let mut sample = Rows::Dense(DenseRows::new(1));
     sample.push(Row::Dense(&[1.0]));
     let context = StepContext { task: &*task, sample: &sample, u_max: 1.0, horizon: Some(1.0), feasible_c: 1.0 };
-    parse(settings, &context).map(|_| ())
+    resolve(settings, &context).map(|_| ())
 }
 
-/// Parses the name of a step size.
-pub fn parse(settings: &Settings, context: &StepContext<'_>) -> Result<StepSize> {
-    if let Some(plain) = StepSize::parse(&settings.step) {
-        return plain.map_err(|why| Error::Invalid(format!("--step {why}")));
-    }
-    let (head, rest) = settings.step.split_once(':').unwrap_or((&settings.step, ""));
+/// Returns the step size with its numbers.
+pub fn resolve(settings: &LearnerSettings, context: &StepContext<'_>) -> Result<StepSize> {
     let unit = || unit_step(settings, context);
-    Ok(match head {
-        "pilot" if !rest.is_empty() => bail!("--step {}: {head} has nothing to set", settings.step),
-        "theory" => {
-            let c = match rest.strip_prefix("c=") {
-                Some("umax") => context.feasible_c,
-                Some("oracle") => match settings.rate {
-                    Some(rate) => rate.sqrt().recip(),
-                    None => bail!("--step {}: the oracle needs --rate, the mean query rate of the run", settings.step),
-                },
-                _ => number(&settings.step, rest, "c")
-                    .map_err(|why| Error::Invalid(format!("--step {why}; c may also be umax or oracle")))?,
+    Ok(match *settings.step {
+        StepName::Auto => StepSize::Auto,
+        StepName::Fixed(eta) => StepSize::Fixed(eta),
+        StepName::InverseSqrt(eta) => StepSize::InverseSqrt(eta),
+        StepName::Theory(factor) => {
+            let c = match (factor, settings.rate) {
+                (TheoryFactor::Feasible, _) => context.feasible_c,
+                (TheoryFactor::Oracle, Some(rate)) => rate.sqrt().recip(),
+                (TheoryFactor::Oracle, None) => {
+                    bail!("--step {}: the oracle needs --rate, the mean query rate of the run", settings.step)
+                }
+                (TheoryFactor::Number(c), _) => c,
             };
             StepSize::Fixed(c * unit()?)
         }
-        "pilot" => {
+        StepName::Pilot => {
             let horizon = horizon(settings, context)?;
             StepSize::Pilot { unit: unit()?, u_max: context.u_max, window: (horizon / 10.0).ceil() as u64 }
         }
-        _ => bail!(
-            "--step {}: there are auto, fixed:eta=NUMBER, inverse-sqrt:eta=NUMBER, theory:c=umax|oracle|NUMBER, pilot",
-            settings.step
-        ),
     })
 }
 
-/// Parses the name of a momentum.
-pub fn momentum(name: &str) -> Result<Momentum> {
-    Momentum::parse(name).map_err(|why| Error::Invalid(format!("--momentum {why}")))
-}
-
-fn horizon(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
+fn horizon(settings: &LearnerSettings, context: &StepContext<'_>) -> Result<f64> {
     match settings.horizon.or(context.horizon) {
         Some(horizon) => Ok(horizon),
         None => bail!("--step {} needs --horizon, how many observations are expected", settings.step),
@@ -77,7 +151,7 @@ fn horizon(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
 }
 
 /// Returns D/(G√T).
-fn unit_step(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
+fn unit_step(settings: &LearnerSettings, context: &StepContext<'_>) -> Result<f64> {
     let horizon = horizon(settings, context)?;
     let known = settings.distance.or(settings.radius).is_some() && settings.gradient.is_some();
     if context.sample.is_empty() && !known {
@@ -94,8 +168,8 @@ fn unit_step(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
 fn estimates(context: &StepContext<'_>) -> (f64, f64) {
     let rows = context.sample;
     let count = rows.len().max(1) as f64;
-    let squares: f64 = (0..rows.len()).map(|place| rows.row(place).norm_squared()).sum::<f64>() / count;
-    let active: f64 = (0..rows.len()).map(|place| active(rows, place)).sum::<f64>() / count;
+    let squares: f64 = (0..rows.len()).map(|row| rows.row(row).norm_squared()).sum::<f64>() / count;
+    let active: f64 = (0..rows.len()).map(|row| active(rows, row)).sum::<f64>() / count;
     let deviation = (squares / active.max(1.0)).sqrt();
     let slope = context.task.steepness().unwrap_or_else(|| {
         let mut slope = vec![0.0; context.task.outputs()];
@@ -106,8 +180,25 @@ fn estimates(context: &StepContext<'_>) -> (f64, f64) {
 }
 
 /// Returns the number of features of a row that are not 0.
-fn active(rows: &Rows, place: usize) -> f64 {
+fn active(rows: &Rows, row: usize) -> f64 {
     let mut count = 0.0;
-    rows.row(place).each(|_, x| count += if x == 0.0 { 0.0 } else { 1.0 });
+    rows.row(row).each(|_, x| count += if x == 0.0 { 0.0 } else { 1.0 });
     count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_steps_parse_and_print_the_same() {
+        for name in ["auto", "fixed:eta=0.1", "inverse-sqrt:eta=2", "theory:c=umax", "theory:c=oracle", "theory:c=3"] {
+            assert_eq!(name.parse::<StepName>().unwrap().to_string(), name);
+        }
+        assert_eq!("pilot".parse(), Ok(StepName::Pilot));
+        let error = |name: &str| name.parse::<StepName>().unwrap_err().to_string();
+        assert_eq!(error("fixd:eta=1"), "`fixd:eta=1`: unknown step; did you mean `fixed`?");
+        assert!(error("theory:c=x").ends_with("c may also be umax or oracle"));
+        assert!("pilot:c=1".parse::<StepName>().is_err() && "fixed".parse::<StepName>().is_err());
+    }
 }

@@ -22,7 +22,7 @@ use crate::model_file::TestScoring;
 use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 use crate::step::{self, StepContext};
 
 /// The settings of a stream.
@@ -37,7 +37,7 @@ pub struct StreamRunSettings {
     /// Whether to process the rows in a random order, which needs them in memory.
     pub shuffle: bool,
     /// The settings of the learner.
-    pub learner: Settings,
+    pub learner: LearnerSettings,
     /// The settings for reading the data.
     pub files: FileSettings,
     /// The settings for recording the run.
@@ -61,14 +61,14 @@ fn recorded_block(looked: u64) -> usize {
 }
 
 /// The source of observations, with its properties.
-struct Source {
+struct StreamSource {
     feed: Feed,
     labels: Labels,
     dim: usize,
     input: Option<(Input, ReadOptions)>,
 }
 
-impl Source {
+impl StreamSource {
     fn open(settings: &StreamRunSettings, monitor: &dyn Monitor) -> Result<Self> {
         let (seed, resume) = (settings.learner.seed, settings.recording.resume);
         let Some(path) = &settings.data else {
@@ -130,13 +130,13 @@ impl Source {
 
 /// Returns whether the step depends on the sizes of features and the number of rows.
 fn needs_sizes(settings: &StreamRunSettings) -> bool {
-    ["theory", "pilot"].iter().any(|name| settings.learner.step.starts_with(name))
+    settings.learner.step.needs_sizes()
 }
 
 /// A stream run.
 pub struct StreamRun {
     settings: StreamRunSettings,
-    source: Source,
+    source: StreamSource,
     /// The learner.
     pub learner: StreamLearner,
     /// The recorder of events.
@@ -148,7 +148,7 @@ pub struct StreamRun {
     pub loss: String,
     /// The full name of the rule.
     pub rule: String,
-    test: Option<Test>,
+    test: Option<StreamTest>,
     /// The divergence that ended the run before it was resumed, if any.
     diverged: Option<Diverged>,
 }
@@ -156,7 +156,7 @@ pub struct StreamRun {
 impl StreamRun {
     /// Opens the data and the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &StreamRunSettings, monitor: &dyn Monitor) -> Result<Self> {
-        let mut source = Source::open(settings, monitor)?;
+        let mut source = StreamSource::open(settings, monitor)?;
         let resolved = resolve(settings, &source, monitor)?;
         let mut learner = build::stream(&settings.learner, &resolved)?;
         let (loss, rule) = names(&settings.learner, &resolved)?;
@@ -265,17 +265,17 @@ impl StreamRun {
             return Ok(None);
         };
         let input = match (&self.test, self.hold) {
-            (Some(Test { rows: TestRows::Kept(batch), .. }), _) => {
+            (Some(StreamTest { rows: HeldOutRows::Kept(batch), .. }), _) => {
                 scoring.add(batch, 0..batch.rows.len());
                 return Ok(Some(scoring.scores()));
             }
-            (Some(Test { rows: TestRows::File(input), .. }), _) => input,
+            (Some(StreamTest { rows: HeldOutRows::File(input), .. }), _) => input,
             (None, Some(_)) => data,
             (None, None) => return Ok(None),
         };
         monitor.on_start(None, "rows for the test");
         feed::each_block(encoder, input, options, |batch, before| {
-            let held = |place: &usize| self.hold.is_none_or(|hold| hold.holds(before + *place as u64 + 1));
+            let held = |row: &usize| self.hold.is_none_or(|hold| hold.holds(before + *row as u64 + 1));
             scoring.add(batch, (0..batch.rows.len()).filter(held));
             monitor.on_progress(before + batch.rows.len() as u64, None);
         })?;
@@ -285,13 +285,13 @@ impl StreamRun {
 }
 
 /// A file of rows to measure on.
-struct Test {
-    rows: TestRows,
+struct StreamTest {
+    rows: HeldOutRows,
     /// The number of unreadable rows.
     skipped: u64,
 }
 
-enum TestRows {
+enum HeldOutRows {
     /// A file that is read again at the end.
     File(Input),
     /// Rows from a pipe, which can be read only once.
@@ -299,23 +299,23 @@ enum TestRows {
 }
 
 /// Reads the test file before the run, so that a bad file does not waste the run.
-fn test_file(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor) -> Result<Option<Test>> {
+fn test_file(settings: &StreamRunSettings, source: &StreamSource, monitor: &dyn Monitor) -> Result<Option<StreamTest>> {
     let (Some(path), Some((_, options)), Some(encoder)) = (&settings.test, &source.input, source.feed.encoder()) else {
         return Ok(None);
     };
     let input = input(path);
     if !path.is_file() && !path.is_dir() {
         let (batch, bad) = load_with(encoder, &input, options)?;
-        return Ok(Some(Test { rows: TestRows::Kept(batch), skipped: bad.skipped }));
+        return Ok(Some(StreamTest { rows: HeldOutRows::Kept(batch), skipped: bad.skipped }));
     }
     monitor.on_start(None, "rows of the test file");
     let skipped = feed::each_block(encoder, &input, options, |_, before| monitor.on_progress(before, None))?;
     monitor.on_end();
-    Ok(Some(Test { rows: TestRows::File(input), skipped }))
+    Ok(Some(StreamTest { rows: HeldOutRows::File(input), skipped }))
 }
 
 /// Determines the facts that depend on the data: labels, features, and the numbers of the step.
-fn resolve(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor) -> Result<Resolved> {
+fn resolve(settings: &StreamRunSettings, source: &StreamSource, monitor: &dyn Monitor) -> Result<Resolved> {
     let learner = &settings.learner;
     let task = build::task(learner, source.labels)?;
     let rules = build::rules(learner, &*task, source.labels)?;
@@ -329,7 +329,7 @@ fn resolve(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor)
         horizon: source.length(settings, monitor)?,
         feasible_c: u_max.sqrt().recip(),
     };
-    Ok(Resolved { labels: source.labels, dim: source.dim, step: step::parse(learner, &context)? })
+    Ok(Resolved { labels: source.labels, dim: source.dim, step: step::resolve(learner, &context)? })
 }
 
 /// Returns the header of the ledger, which identifies the run.
@@ -357,7 +357,7 @@ pub fn is_stalled(learner: &StreamLearner) -> bool {
 }
 
 /// Returns the full names of the loss and the rule.
-pub fn names(settings: &Settings, resolved: &Resolved) -> Result<(String, String)> {
+pub fn names(settings: &LearnerSettings, resolved: &Resolved) -> Result<(String, String)> {
     let task = build::task(settings, resolved.labels)?;
     let rules = build::rules(settings, &*task, resolved.labels)?;
     Ok((task.name().to_owned(), rules.rule.name()))

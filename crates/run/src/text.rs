@@ -4,8 +4,8 @@
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if 0 < place && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if 0 < index && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -16,7 +16,7 @@ use querist_data::pool::PoolFiles;
 use querist_data::{Encoder, Input, ReadOptions, load, load_with};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chosen, Id, Ids, Selection};
+use querist_engine::select::{Chosen, Id, RowIds, Selection};
 use querist_run::Model;
 use querist_run::select::{Pass, Query, to_batch, to_parquet};
 use serde_json::json;
@@ -97,7 +97,7 @@ fn draw_row_by_row(query: &Query<'_>, file: &Path, rule: &Rule) -> Chosen {
     for row in 0..batch.rows.len() {
         query.model.scorer.scores(batch.rows.row(row), &mut scores);
         let uncertainty = rule.probability(&scores, batch.rows.row(row));
-        selection.offer(&Ids::Texts(vec![&batch.ids.get(row)]), &[uncertainty], 0).unwrap();
+        selection.offer(&RowIds::Texts(vec![&batch.ids.get(row)]), &[uncertainty], 0).unwrap();
     }
     selection.finish().unwrap()
 }
@@ -181,9 +181,9 @@ fn draws_do_not_depend_on_column_types() {
         assert_eq!(draw(&query, &path, 2).unwrap(), expected);
         // The same batch in memory, in slices.
         let recipe = query.recipe().unwrap();
-        let pass = Pass { recipe: &recipe, scorer: &model.scorer, threads: 1, told: &|_| true };
+        let pass = Pass { recipe: &recipe, scorer: &model.scorer, threads: 1, on_rows: &|_| true };
         let chooser = query.chooser(&query.rule().unwrap());
-        let mut batches = querist_run::select::Batches::new(&pass, batch.schema(), "table", 0, chooser).unwrap();
+        let mut batches = querist_run::select::BatchReader::new(&pass, batch.schema(), "table", 0, chooser).unwrap();
         for start in (0..ROWS).step_by(999) {
             batches.take(&batch.slice(start, 999.min(ROWS - start))).unwrap();
         }

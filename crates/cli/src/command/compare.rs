@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_data::{Batch, load, load_with};
-use querist_engine::compare::{self, Contest, Entrant, Test};
+use querist_engine::compare::{self, Contest, Entrant, TestSet};
 use querist_engine::task::{self, Labels};
 use querist_run::build;
 use querist_run::entrants;
@@ -148,8 +148,8 @@ fn contest<'a>(arguments: &CompareArgs, pool: &'a Batch, test: Option<&'a Batch>
         labels: &pool.labels,
         kind,
         test: match test {
-            Some(test) => Test::Rows(&test.rows, &test.labels),
-            None => Test::Share(arguments.test_fraction),
+            Some(test) => TestSet::Rows(&test.rows, &test.labels),
+            None => TestSet::Share(arguments.test_fraction),
         },
         budget: arguments.budget,
         batch: arguments.batch,
@@ -163,7 +163,7 @@ fn run_all(
     loss: &str,
     entrants: &[Entrant],
     seeds: &[u64],
-) -> Result<compare::Outcome> {
+) -> Result<compare::Comparison> {
     let all = (seeds.len() * (entrants.len() + 1)) as u64;
     let progress = Mutex::new((ProgressMeter::new(Some(all), "runs", arguments.quiet), 0));
     let done = || {

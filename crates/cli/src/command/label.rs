@@ -15,7 +15,7 @@ use querist_run::labeling::location::Moved;
 use querist_run::labeling::open;
 use querist_run::labeling::pool::{import, labeling_pool, loss_name, note_growth, note_items};
 use querist_run::labeling::source::{self, DataSource, SessionHeader};
-use querist_run::settings::Settings;
+use querist_run::settings::LearnerSettings;
 use querist_run::text::counted;
 use querist_server::{Catalogue, Server, Setup};
 
@@ -24,6 +24,7 @@ use crate::run::files::DataArgs;
 use crate::run::list::{List, entries};
 use crate::run::output::count;
 use crate::run::progress::{Terminal, print_line};
+use crate::run::settings::optional_l2;
 
 mod access;
 mod announce;
@@ -150,12 +151,12 @@ impl LabelArgs {
 pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     arguments.check()?;
     let limits = arguments.network.limits()?;
-    let settings = Settings {
+    let settings = LearnerSettings {
         loss: arguments.loss.clone(),
         rule: arguments.rule.clone(),
-        l2: arguments.l2,
+        l2: optional_l2(arguments.l2),
         seed: arguments.seed,
-        ..Settings::default()
+        ..LearnerSettings::default()
     };
     settings.check()?;
     let path = arguments.ledger();

@@ -1,10 +1,9 @@
 //! `querist pool`: reveals the labels of a pool as they are asked for, and fits them or takes steps as in Algorithm 2.
 
 use anyhow::Result;
-use querist_engine::pool::{Draw, Drawn, NoRow};
-use querist_run::build::{draw_name, objective_name};
+use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner as _};
 use querist_run::model_file::ModelHeader;
-use querist_run::pool::{CurvePoint, PoolRun, PoolRunSettings, Stopped};
+use querist_run::pool::{CurvePoint, PoolRun, PoolRunEnd, PoolRunSettings};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
 
@@ -18,7 +17,7 @@ mod arguments;
 pub(super) mod assessment;
 
 pub(super) fn run(arguments: &PoolArgs) -> Result<Output> {
-    let settings = arguments.settings();
+    let settings = arguments.settings()?;
     arguments.check(&settings)?;
     let terminal = Terminal::new(arguments.output.quiet);
     let mut run = PoolRun::open(&settings, &terminal)?;
@@ -32,7 +31,7 @@ fn finish(
     mut run: PoolRun,
     arguments: &PoolArgs,
     settings: &PoolRunSettings,
-    stopped: &Stopped,
+    stopped: &PoolRunEnd,
     timer: &Timer,
 ) -> Result<Output> {
     let found = run.coefficients();
@@ -41,9 +40,9 @@ fn finish(
     if let Some((of_mean, of_last)) = run.test_scores() {
         results.test(of_mean, of_last, run.learner.learner().task().is_classification());
     }
-    if settings.fit.is_some() {
+    if let Some(learner) = run.learner.as_refit() {
         let pool = assessment::AssessedPool { rows: &run.pool.rows, classes: run.encoder.classes() };
-        assessment::report(&mut results, &run.learner, &pool, run.stop.as_ref());
+        assessment::report(&mut results, learner, &pool, run.stop.as_ref());
     }
     results.parameters(&found);
     results.put("curve", run.curve().iter().map(point).collect());
@@ -55,7 +54,7 @@ fn finish(
     if settings.keep_asks {
         results.put("asks", asks.iter().map(ask).collect());
     }
-    let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
+    let diverged = if let PoolRunEnd::Diverged(diverged) = stopped { Some(*diverged) } else { None };
     let how = if settings.fit.is_some() { arguments.describe_fit() } else { settings.learner.describe() };
     let how = (how.as_str(), settings.learner.seed);
     Ok(results::print(&results, &header, how, &arguments.output, diverged, &found.theta))
@@ -71,18 +70,18 @@ fn ask((id, drawn): &(String, Drawn)) -> Value {
            "tries": drawn.tries, "fallback": drawn.fallback})
 }
 
-fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSettings, stopped: &Stopped) {
+fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSettings, stopped: &PoolRunEnd) {
     results.put("loss", run.loss.clone().into());
     results.put("rule", run.rule.clone().into());
-    match run.learner.refit() {
-        None => results.put("step", settings.learner.step.clone().into()),
-        Some(refit) => {
+    match run.learner.as_refit() {
+        None => results.put("step", settings.learner.step.to_string().into()),
+        Some(pool) => {
             results.put("fit", "refit".into());
-            results.put("objective", settings.fit.map(objective_name).into());
-            results.put("l2", number(refit.strength()));
+            results.put("objective", settings.fit.map(|objective| objective.to_string()).into());
+            results.put("l2", number(pool.refit().strength()));
         }
     }
-    results.put("draw", draw_name(settings.draw).into());
+    results.put("draw", settings.draw.to_string().into());
     results.put("seed", settings.learner.seed.into());
     results.data(&run.encoder);
     results.count("rows", "rows in the pool", (run.pool.rows.len() - run.held_out()) as u64);
@@ -97,7 +96,7 @@ fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSetting
         results.line("queries that scanned the pool", grouped(run.learner.fallbacks()));
     }
     // U is 0 for all rows, or its recent mean was close to 0.
-    let stalled = matches!(stopped, Stopped::NoRow(NoRow::AllZero { .. })) || run.is_stalled();
+    let stalled = matches!(stopped, PoolRunEnd::NoRow(NoRow::AllZero { .. })) || run.is_stalled();
     results.put("stalled", stalled.into());
     if stalled {
         let remark = "stalled: the rule hardly queries any of the remaining rows. This is not convergence. Use \
@@ -115,10 +114,10 @@ fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSetting
         results.count("test_skipped_rows", "test rows skipped", skipped);
     }
     let reason = match stopped {
-        Stopped::Not => None,
-        Stopped::Advised(why) => Some(why.clone()),
-        Stopped::NoRow(reason) => Some(reason.to_string()),
-        Stopped::Diverged(diverged) => Some(diverged.to_string()),
+        PoolRunEnd::Not => None,
+        PoolRunEnd::Advised(why) => Some(why.clone()),
+        PoolRunEnd::NoRow(reason) => Some(reason.to_string()),
+        PoolRunEnd::Diverged(diverged) => Some(diverged.to_string()),
     };
     results.put("stopped", reason.clone().map_or(Value::Null, Value::from));
     if let Some(reason) = reason {

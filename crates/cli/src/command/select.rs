@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use querist_data::pool::PoolFiles;
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chosen, Drawn};
+use querist_engine::select::{Chosen, SelectedRow};
 use querist_ledger::ModelFile;
 use querist_render::table;
 use querist_run::Model;
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
     Ok(Output::done(describe(arguments, &chosen, &rule.name())))
 }
 
-type Write = fn(&[Drawn]) -> Result<Vec<u8>>;
+type Write = fn(&[SelectedRow]) -> Result<Vec<u8>>;
 
 /// Returns the writer for a file name. An invalid name is an error before the pass, not after it.
 fn writer(path: &Path) -> Result<Write> {
@@ -125,23 +125,23 @@ fn writer(path: &Path) -> Result<Write> {
     }
 }
 
-fn csv(drawn: &[Drawn]) -> String {
+fn csv(drawn: &[SelectedRow]) -> String {
     let mut text = "order,id,uncertainty,key,probability,inclusion\n".to_owned();
     for (index, drawn) in drawn.iter().enumerate() {
-        let Drawn { id, uncertainty, key, probability, inclusion } = drawn;
+        let SelectedRow { id, uncertainty, key, probability, inclusion } = drawn;
         let id = super::export::cell(&id.to_string(), false);
         text.push_str(&format!("{},{id},{uncertainty:?},{key:?},{probability:?},{inclusion:?}\n", index + 1));
     }
     text
 }
 
-fn lines(drawn: &[Drawn]) -> String {
+fn lines(drawn: &[SelectedRow]) -> String {
     let lines = drawn.iter().enumerate().map(|(index, drawn)| format!("{}\n", object(index, drawn)));
     lines.collect()
 }
 
-fn object(index: usize, drawn: &Drawn) -> Value {
-    let Drawn { id, uncertainty, key, probability, inclusion } = drawn;
+fn object(index: usize, drawn: &SelectedRow) -> Value {
+    let SelectedRow { id, uncertainty, key, probability, inclusion } = drawn;
     json!({"order": index + 1, "id": id.to_string(), "uncertainty": number(*uncertainty), "key": number(*key),
            "probability": number(*probability), "inclusion": number(*inclusion)})
 }
@@ -169,7 +169,7 @@ fn describe(arguments: &SelectArgs, chosen: &Chosen, rule: &str) -> String {
     if let Some(path) = &arguments.out {
         return text + &format!("\nwritten to {}\n", path.display());
     }
-    let cells = |(index, drawn): (usize, &Drawn)| {
+    let cells = |(index, drawn): (usize, &SelectedRow)| {
         let numbers = [drawn.uncertainty, drawn.probability, drawn.inclusion].map(|value| show(value, 6));
         [vec![(index + 1).to_string(), drawn.id.to_string()], numbers.to_vec()].concat()
     };

@@ -10,8 +10,8 @@ use querist_engine::stream::StreamLearner;
 use querist_run::event::Sums;
 use querist_run::feed::Feed;
 use querist_run::model_file::ModelHeader;
-use querist_run::settings::Settings;
-use querist_run::stream::ask::{self, Ended};
+use querist_run::settings::LearnerSettings;
+use querist_run::stream::ask::{self, LiveEnd};
 use querist_run::stream::{StreamRun, StreamRunSettings, is_stalled};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
@@ -63,24 +63,24 @@ enum Synthetic {
 
 impl StreamArgs {
     /// Returns the settings from the command line.
-    fn settings(&self) -> StreamRunSettings {
-        StreamRunSettings {
+    fn settings(&self) -> Result<StreamRunSettings> {
+        Ok(StreamRunSettings {
             data: self.data.clone(),
             observations: self.observations,
             warm_up: self.warm_up,
             shuffle: self.shuffle,
-            learner: self.learner.settings(),
+            learner: self.learner.settings()?,
             files: self.files.settings(),
             recording: self.output.recording(),
             test: self.output.test.clone(),
             test_fraction: self.output.test_fraction,
-        }
+        })
     }
 }
 
 pub(super) fn run(arguments: &StreamArgs) -> Result<Output> {
     arguments.output.check(arguments.data.as_deref())?;
-    let settings = arguments.settings();
+    let settings = arguments.settings()?;
     if settings.data.is_some() && settings.observations.is_some() {
         bail!("--observations needs --synthetic");
     }
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &StreamArgs) -> Result<Output> {
 /// Writes the model of a stream and returns the printed results.
 fn finish(
     mut run: StreamRun,
-    settings: &Settings,
+    settings: &LearnerSettings,
     output: &OutputArgs,
     stopped: Option<Diverged>,
     (terminal, timer): (&Terminal, &Timer),
@@ -140,8 +140,8 @@ fn finish(
 }
 
 /// Writes the model of a live stream and returns its last line.
-fn finish_live(settings: &Settings, output: &OutputArgs, ended: Ended) -> Result<Output> {
-    let Ended { mut live, loss, rule, warning } = ended;
+fn finish_live(settings: &LearnerSettings, output: &OutputArgs, ended: LiveEnd) -> Result<Output> {
+    let LiveEnd { mut live, loss, rule, warning } = ended;
     let found = live.learner.coefficients();
     let mut results = PrintedResults::default();
     report(&mut results, settings, &live.learner, &live.sums, (&loss, &rule));
@@ -183,7 +183,7 @@ fn report_late_cells(results: &mut PrintedResults, feed: &Feed) {
 /// Reports the results that every stream has.
 fn report(
     results: &mut PrintedResults,
-    settings: &Settings,
+    settings: &LearnerSettings,
     learner: &StreamLearner,
     sums: &Sums,
     names: (&str, &str),
@@ -192,7 +192,7 @@ fn report(
     let observed = totals.observed.max(1) as f64;
     results.put("loss", names.0.into());
     results.put("rule", names.1.into());
-    results.put("step", settings.step.clone().into());
+    results.put("step", settings.step.to_string().into());
     results.put("seed", settings.seed.into());
     results.put("settings", json!(settings));
     results.count("observed", "observed", totals.observed);

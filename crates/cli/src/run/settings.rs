@@ -1,7 +1,9 @@
 //! Command-line arguments about the learner, shared by streams and pools.
 
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use querist_run::settings::{Clock, Settings};
+use querist_engine::name::NameError;
+use querist_run::settings::{ClockSetting, LearnerSettings};
 
 use super::output::count;
 
@@ -72,23 +74,31 @@ pub(crate) enum ClockName {
 }
 
 impl LearnerArgs {
+    /// Returns the rule for the first labels and their number, if there is one.
+    pub(crate) fn warm(&self) -> Option<(&str, u64)> {
+        self.warm_rule.as_deref().zip(self.warm_labels)
+    }
+
     /// Returns the settings from the command line.
-    pub(crate) fn settings(&self) -> Settings {
+    ///
+    /// # Errors
+    /// If the name of a step or a momentum is unknown or has invalid parameters.
+    pub(crate) fn settings(&self) -> Result<LearnerSettings> {
         let same = self.clone();
-        Settings {
+        Ok(LearnerSettings {
             loss: same.loss,
             rule: same.rule,
-            step: same.step,
+            step: same.step.parse().map_err(|error: NameError| anyhow!("--step {error}"))?,
             distance: same.distance,
             gradient: same.gradient,
             horizon: same.horizon,
             rate: same.rate,
-            momentum: same.momentum,
+            momentum: same.momentum.parse().map_err(|error: NameError| anyhow!("--momentum {error}"))?,
             clock: match same.clock {
-                ClockName::Query => Clock::Query,
-                ClockName::Raw => Clock::Raw,
+                ClockName::Query => ClockSetting::Query,
+                ClockName::Raw => ClockSetting::Raw,
             },
-            l2: same.l2,
+            l2: optional_l2(same.l2),
             radius: same.radius,
             no_intercept: same.no_intercept,
             start: same.start,
@@ -96,6 +106,11 @@ impl LearnerArgs {
             warm_rule: same.warm_rule,
             warm_labels: same.warm_labels,
             seed: same.seed,
-        }
+        })
     }
+}
+
+/// Returns λ; `None` for 0, which is the default.
+pub(crate) fn optional_l2(l2: f64) -> Option<f64> {
+    Some(l2).filter(|l2| *l2 != 0.0)
 }

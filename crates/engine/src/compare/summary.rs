@@ -1,6 +1,6 @@
 //! Learning curves, areas and intervals computed from runs.
 
-use super::Run;
+use super::EntrantRun;
 use crate::coin::Coin;
 use crate::stats::{deviation, mean, student_quantile};
 
@@ -26,7 +26,7 @@ pub struct Stage {
 
 /// A number with its 95 % interval, whose ends are NaN for a single seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct SeedInterval {
     /// The estimate.
     pub middle: f64,
     /// The lower end.
@@ -47,14 +47,14 @@ impl Stage {
     }
 
     /// Returns the mean score with its interval.
-    pub fn band(&self) -> Interval {
+    pub fn band(&self) -> SeedInterval {
         interval(&self.scores, 0.05)
     }
 }
 
 /// Computes the learning curve of these runs, up to the number of labels that all of them reached.
-pub fn summarize(runs: &[Run]) -> Curve {
-    let at = |run: &Run, labels: u64| run.points.iter().find(|point| point.0 == labels).copied();
+pub fn summarize(runs: &[EntrantRun]) -> Curve {
+    let at = |run: &EntrantRun, labels: u64| run.points.iter().find(|point| point.0 == labels).copied();
     let first = runs.first().map(|run| run.points.as_slice()).unwrap_or_default();
     let stages: Vec<Stage> = first
         .iter()
@@ -112,13 +112,13 @@ fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
 }
 
 /// Returns the mean difference of two areas, paired by seed.
-pub fn against(curve: &Curve, other: &Curve) -> Interval {
+pub fn against(curve: &Curve, other: &Curve) -> SeedInterval {
     paired(&curve.areas, &other.areas, 0.05)
 }
 
 /// Returns the fraction of labels that `curve` saves over `other` on the way to a fraction of the full score. A curve
 /// that does not reach it counts as reaching it with its last label; returns `None` if neither does.
-pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<Interval> {
+pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<SeedInterval> {
     let goal = share * mean(full);
     labels_to(curve, goal).or(labels_to(other, goal))?;
     saving(curve, other, full, share, 0.05)
@@ -127,7 +127,7 @@ pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> O
 /// Returns the fraction of labels that `curve` saves over `other` on the way to a fraction of the full score, with a
 /// bootstrap interval over seeds. A curve that does not reach it counts as reaching it with its last label; then the
 /// true saving is more extreme.
-pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, level: f64) -> Option<Interval> {
+pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, level: f64) -> Option<SeedInterval> {
     const RESAMPLES: u64 = 2000;
     let budget = curve.stages.last()?.labels as f64;
     let saved = |seeds: &[usize]| {
@@ -147,17 +147,17 @@ pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, lev
         .collect();
     all.sort_by(f64::total_cmp);
     let at = |share: f64| all[((share * RESAMPLES as f64) as usize).min(all.len() - 1)];
-    Some(Interval { middle, low: at(0.5 * level), high: at(1.0 - 0.5 * level) })
+    Some(SeedInterval { middle, low: at(0.5 * level), high: at(1.0 - 0.5 * level) })
 }
 
 /// Returns the mean difference of two lists, paired by seed.
-pub(super) fn paired(a: &[f64], b: &[f64], level: f64) -> Interval {
+pub(super) fn paired(a: &[f64], b: &[f64], level: f64) -> SeedInterval {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     interval(&differences, level)
 }
 
 /// Returns Student's interval of a mean, which misses it with probability `level`.
-fn interval(values: &[f64], level: f64) -> Interval {
+fn interval(values: &[f64], level: f64) -> SeedInterval {
     let middle = mean(values);
     let half = if values.len() < 2 {
         f64::NAN
@@ -165,7 +165,7 @@ fn interval(values: &[f64], level: f64) -> Interval {
         student_quantile(1.0 - 0.5 * level, values.len() as f64 - 1.0) * deviation(values)
             / (values.len() as f64).sqrt()
     };
-    Interval { middle, low: middle - half, high: middle + half }
+    SeedInterval { middle, low: middle - half, high: middle + half }
 }
 
 /// Returns the nearest nondecreasing list (isotonic regression), by pooling adjacent violators.

@@ -1,11 +1,11 @@
 //! The verdict of a comparison, in words.
 
-use super::summary::{Curve, Interval, labels_to, paired, saving};
+use super::summary::{Curve, SeedInterval, labels_to, paired, saving};
 use crate::stats::mean;
 
 /// The result of comparing entrants with random sampling.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct ComparisonVerdict {
     /// The winner.
     pub winner: Winner,
     /// The verdict as a sentence.
@@ -25,17 +25,20 @@ pub enum Winner {
 
 /// Compares entrants with the one at index `random`, which samples at random, and returns the verdict. `measure` is the
 /// name of the score. Intervals are corrected for the number of entrants: together they miss with probability 5 %.
-pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], measure: &str) -> Verdict {
+pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], measure: &str) -> ComparisonVerdict {
     let others: Vec<usize> = (0..curves.len()).filter(|entrant| *entrant != random).collect();
     let area = |entrant: usize| mean(&curves[entrant].areas);
     let Some(best) = others.iter().copied().reduce(|best, next| if area(best) < area(next) { next } else { best })
     else {
-        return Verdict { winner: Winner::Nobody, text: "there is only random: nothing to compare".to_owned() };
+        return ComparisonVerdict {
+            winner: Winner::Nobody,
+            text: "there is only random: nothing to compare".to_owned(),
+        };
     };
     if others.iter().all(|entrant| curves[*entrant].areas == curves[random].areas) {
         let text =
             "all asked for the same labels: the budget ends within the cold start, which asks at random".to_owned();
-        return Verdict { winner: Winner::Nobody, text };
+        return ComparisonVerdict { winner: Winner::Nobody, text };
     }
     let level = 0.05 / others.len() as f64;
     let ahead = paired(&curves[best].areas, &curves[random].areas, level);
@@ -45,7 +48,7 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
             "one seed cannot tell: {name} is {} ahead of random over the run; try --seeds 20",
             points(ahead.middle, measure)
         );
-        return Verdict { winner: Winner::Nobody, text };
+        return ComparisonVerdict { winner: Winner::Nobody, text };
     }
     if 0.0 < ahead.low {
         let text = savings(name, &curves[best], &curves[random], full, level).unwrap_or_else(|| {
@@ -55,7 +58,7 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
                 span(ahead, measure)
             )
         });
-        return Verdict { winner: Winner::Entrant(best), text };
+        return ComparisonVerdict { winner: Winner::Entrant(best), text };
     }
     if ahead.high < 0.0 {
         let text = format!(
@@ -63,7 +66,7 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
             points(-ahead.middle, measure),
             span(negated(ahead), measure)
         );
-        return Verdict { winner: Winner::Random, text };
+        return ComparisonVerdict { winner: Winner::Random, text };
     }
     let (side, shown) = if ahead.middle < 0.0 { ("behind", negated(ahead)) } else { ("ahead", ahead) };
     let text = format!(
@@ -71,12 +74,12 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
         points(shown.middle, measure),
         span(shown, measure)
     );
-    Verdict { winner: Winner::Nobody, text }
+    ComparisonVerdict { winner: Winner::Nobody, text }
 }
 
 /// Returns the interval of the negated quantity.
-fn negated(of: Interval) -> Interval {
-    Interval { middle: -of.middle, low: -of.high, high: -of.low }
+fn negated(of: SeedInterval) -> SeedInterval {
+    SeedInterval { middle: -of.middle, low: -of.high, high: -of.low }
 }
 
 /// Returns "margin saves 41 % of labels at 95 % (34 to 47)", at the lower of the goals for which the saving is
@@ -107,7 +110,7 @@ fn points(value: f64, measure: &str) -> String {
     format!("{:.2}{unit} of {measure}", scale * value)
 }
 
-fn span(interval: Interval, measure: &str) -> String {
+fn span(interval: SeedInterval, measure: &str) -> String {
     let (scale, _) = scale(measure);
     format!("({:.2} to {:.2})", scale * interval.low, scale * interval.high)
 }

@@ -6,7 +6,7 @@
 //! starting from 1, ever reaches 1/α with probability at most α (Ville). After Waudby-Smith and Ramdas (2024), for
 //! weighted draws without replacement.
 
-use super::Draw;
+use super::DrawProbability;
 
 /// The number of bettors, who stake the shares 1, 1/3, 1/9, … One of these is near the best share; the others cost a
 /// factor of their number.
@@ -29,8 +29,8 @@ pub(super) struct Betting {
 }
 
 impl Betting {
-    pub(super) fn new(pool: usize, draws: &[Draw], confidence: f64) -> Self {
-        let weight = |(before, draw): (usize, &Draw)| {
+    pub(super) fn new(pool: usize, draws: &[DrawProbability], confidence: f64) -> Self {
+        let weight = |(before, draw): (usize, &DrawProbability)| {
             let left = (pool - before) as f64;
             let weight = 1.0 / (left * draw.probability);
             (weight, (1.0 / (left * draw.floor)).max(weight))

@@ -4,7 +4,7 @@
 //! skewness. With uneven weights, the usual failure is that the heaviest item was not drawn. So one extra term as large
 //! as the largest is added.
 
-use super::levelled::{Levels, Worth};
+use super::leveled::{Levels, Worth};
 use crate::stats::student_quantile;
 
 /// The spread of an estimate.

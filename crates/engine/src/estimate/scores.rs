@@ -1,11 +1,11 @@
 //! Accuracy, precision, recall and F1 of a whole pool.
 
 use super::anytime::{Betting, boundary};
-use super::doubts::{Count, Doubts, Part};
 use super::interval::Spread;
-use super::levelled::{Levels, effective};
-use super::possible::Answered;
-use super::{Draw, Estimate, Estimator, Invalid, Warning};
+use super::leveled::{Levels, effective};
+use super::loss_matrix::AnsweredLosses;
+use super::score_test::{Count, RatioTerm, ScoreTests};
+use super::{DrawProbability, Estimate, Estimator, Invalid, Warning};
 
 /// The judgment of an item by a model that had not seen its label.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,10 +47,15 @@ impl Estimator {
     /// Estimates all scores of a model that has judged the whole pool. `probabilities` holds the class probabilities,
     /// item by item; the model predicts the likeliest class, the first of equals. `answers` holds the item and the
     /// class of each draw.
-    pub fn scores(&self, probabilities: &[f64], answers: &[(usize, usize)], draws: &[Draw]) -> Result<Scores, Invalid> {
+    pub fn scores(
+        &self,
+        probabilities: &[f64],
+        answers: &[(usize, usize)],
+        draws: &[DrawProbability],
+    ) -> Result<Scores, Invalid> {
         self.check(answers.len(), draws)?;
         let possible: Vec<f64> = probabilities.iter().map(|p| -p.ln()).collect();
-        let answered = Answered::new(self.pool, &possible, answers)?;
+        let answered = AnsweredLosses::new(self.pool, &possible, answers)?;
         let k = answered.classes;
         let judge = |(&(item, truth), &loss): (&(usize, usize), &f64)| {
             // Compare probabilities rather than losses, because two probabilities can round to the same loss.
@@ -59,62 +64,62 @@ impl Estimator {
             Judgement { loss, predicted, truth }
         };
         let judged: Vec<Judgement> = answers.iter().zip(&answered.losses).map(judge).collect();
-        answered.foreseen(|foreseen| {
-            let doubts = self.doubts(foreseen, &judged, draws)?;
-            let of_class = |class| self.class_scores(&judged, draws, class, doubts.as_ref());
+        answered.with_matrix(|matrix| {
+            let tests = self.score_tests(matrix, &judged, draws)?;
+            let of_class = |class| self.class_scores(&judged, draws, class, tests.as_ref());
             Ok(Scores {
-                accuracy: self.accuracy(&judged, draws, doubts.as_ref())?,
-                log_loss: self.mean_loss(&answered.losses, foreseen, draws)?,
+                accuracy: self.accuracy(&judged, draws, tests.as_ref())?,
+                log_loss: self.mean_loss(&answered.losses, matrix, draws)?,
                 classes: (0..k).map(of_class).collect::<Result<_, _>>()?,
             })
         })
     }
 
-    /// Estimates the accuracy on the whole pool. With `doubts`, the fixed-sample interval also accounts for errors
+    /// Estimates the accuracy on the whole pool. With `tests`, the fixed-sample interval also accounts for errors
     /// among undrawn items.
     pub fn accuracy(
         &self,
         judged: &[Judgement],
-        draws: &[Draw],
-        doubts: Option<&Doubts<'_>>,
+        draws: &[DrawProbability],
+        tests: Option<&ScoreTests<'_>>,
     ) -> Result<Estimate, Invalid> {
         // Rules seek errors, so the weights of errors are small, and so is the noise of their sum.
         let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
         let estimate = complement(self.share(&wrong, draws)?);
-        let Some(doubts) = doubts else { return Ok(estimate) };
+        let Some(tests) = tests else { return Ok(estimate) };
         let values: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
         let t = Spread::of(&Levels::new(self.pool, draws), &values).quantile(self.confidence);
-        Ok(doubted(estimate, doubts, Count { class: None, part: |_, is| Part::new(is, true) }, t))
+        Ok(widened(estimate, tests, Count { class: None, term: |_, is| RatioTerm::new(is, true) }, t))
     }
 
     /// Estimates precision, recall and F1 of a class on the whole pool, with intervals like those of accuracy.
     pub fn class_scores(
         &self,
         judged: &[Judgement],
-        draws: &[Draw],
+        draws: &[DrawProbability],
         class: usize,
-        doubts: Option<&Doubts<'_>>,
+        tests: Option<&ScoreTests<'_>>,
     ) -> Result<ClassScores, Invalid> {
         self.check(judged.len(), draws)?;
-        let ratio = |part: fn(bool, bool) -> Part| {
-            let parts: Vec<Part> = judged.iter().map(|j| part(j.predicted == class, j.truth == class)).collect();
-            ratio_of(self, &parts, draws, doubts.map(|doubts| (doubts, Count { class: Some(class), part })))
+        let ratio = |term: fn(bool, bool) -> RatioTerm| {
+            let terms: Vec<RatioTerm> = judged.iter().map(|j| term(j.predicted == class, j.truth == class)).collect();
+            ratio_of(self, &terms, draws, tests.map(|tests| (tests, Count { class: Some(class), term })))
         };
         Ok(ClassScores {
-            precision: ratio(|predicted, actual| Part::new(predicted && actual, predicted)),
-            recall: ratio(|predicted, actual| Part::new(predicted && actual, actual)),
+            precision: ratio(|predicted, actual| RatioTerm::new(predicted && actual, predicted)),
+            recall: ratio(|predicted, actual| RatioTerm::new(predicted && actual, actual)),
             // 2TP/(2TP + FP + FN): true positives count twice.
-            f1: ratio(|predicted, actual| Part {
-                part: 2.0 * f64::from(predicted && actual),
-                whole: f64::from(predicted) + f64::from(actual),
+            f1: ratio(|predicted, actual| RatioTerm {
+                numerator: 2.0 * f64::from(predicted && actual),
+                denominator: f64::from(predicted) + f64::from(actual),
             }),
         })
     }
 }
 
 /// Replaces the interval of an estimate by that of the score tests.
-fn doubted(estimate: Estimate, doubts: &Doubts<'_>, count: Count, t: f64) -> Estimate {
-    let Some((low, high)) = doubts.interval(count, t) else { return estimate };
+fn widened(estimate: Estimate, tests: &ScoreTests<'_>, count: Count, t: f64) -> Estimate {
+    let Some((low, high)) = tests.interval(count, t) else { return estimate };
     // Uneven weights can yield a ratio that no tilted model has.
     Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
 }
@@ -125,42 +130,47 @@ fn complement(of: Estimate) -> Estimate {
     Estimate { value: 1.0 - of.value, low: 1.0 - of.high, high: 1.0 - of.low, anytime, ..of }
 }
 
-impl Part {
-    fn new(part: bool, whole: bool) -> Self {
-        Self { part: f64::from(part), whole: f64::from(whole) }
+impl RatioTerm {
+    fn new(numerator: bool, denominator: bool) -> Self {
+        Self { numerator: f64::from(numerator), denominator: f64::from(denominator) }
     }
 }
 
-/// Estimates Σ part/Σ whole over the pool; returns `None` if `whole` is 0 for every draw.
+/// Estimates Σ numerator/Σ denominator over the pool; returns `None` if the denominator is 0 for every draw.
 fn ratio_of(
     estimator: &Estimator,
-    parts: &[Part],
-    draws: &[Draw],
-    doubts: Option<(&Doubts<'_>, Count)>,
+    terms: &[RatioTerm],
+    draws: &[DrawProbability],
+    tests: Option<(&ScoreTests<'_>, Count)>,
 ) -> Option<Estimate> {
-    let cases = parts.iter().filter(|p| p.whole > 0.0).count();
+    let cases = terms.iter().filter(|term| term.denominator > 0.0).count();
     if cases == 0 {
         return None;
     }
     let levels = Levels::new(estimator.pool, draws);
-    let wholes: Vec<f64> = parts.iter().map(|p| p.whole).collect();
-    let hits: Vec<f64> = parts.iter().map(|p| p.part).collect();
-    let whole = levels.mean(&wholes);
-    let ratio = levels.mean(&hits) / whole;
-    // To first order, the ratio's error is the mean of (part − ratio·whole)/whole.
-    let residuals: Vec<f64> = parts.iter().map(|p| (p.part - ratio * p.whole) / whole).collect();
-    let weights: Vec<f64> = wholes.iter().zip(&levels.weights).map(|(whole, v)| whole * v).collect();
+    let denominators: Vec<f64> = terms.iter().map(|term| term.denominator).collect();
+    let hits: Vec<f64> = terms.iter().map(|term| term.numerator).collect();
+    let denominator = levels.mean(&denominators);
+    let ratio = levels.mean(&hits) / denominator;
+    // To first order, the ratio's error is the mean of (numerator − ratio·denominator)/denominator.
+    let residuals: Vec<f64> =
+        terms.iter().map(|term| (term.numerator - ratio * term.denominator) / denominator).collect();
+    let weights: Vec<f64> = denominators.iter().zip(&levels.weights).map(|(denominator, v)| denominator * v).collect();
     let spread = Spread::of(&levels, &residuals);
     let ends = spread.proportion(ratio, &levels.worth(&weights), estimator.confidence);
-    let anytime = anytime(estimator, parts, draws);
-    // To second order, a ratio is biased by −cov(residual, whole)/whole, which can be estimated like a variance.
-    let off: f64 = levels.errors(&residuals, 0.0).zip(levels.errors(&wholes, whole)).map(|(e, w)| e * w / whole).sum();
+    let anytime = anytime(estimator, terms, draws);
+    // To second order, a ratio is biased by −cov(residual, denominator)/denominator, which is estimated like a variance.
+    let off: f64 = levels
+        .errors(&residuals, 0.0)
+        .zip(levels.errors(&denominators, denominator))
+        .map(|(e, w)| e * w / denominator)
+        .sum();
     let value = (ratio + off).clamp(0.0, 1.0);
     let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
     // Only draws that count in the ratio carry information about it.
     estimate.effective_n = effective(&weights);
-    if let Some((doubts, count)) = doubts {
-        estimate = doubted(estimate, doubts, count, spread.quantile(estimator.confidence));
+    if let Some((tests, count)) = tests {
+        estimate = widened(estimate, tests, count, spread.quantile(estimator.confidence));
     }
     if cases < FEW_CASES && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });
@@ -171,16 +181,16 @@ fn ratio_of(
 /// The number of intervals of the grid on which ratios are tested, before bisection refines the ends.
 const TRIED: usize = 20;
 
-/// Returns the range of ratios that are not excluded. The ratio is r exactly if part − r·whole has mean 0 over the
-/// pool. Shifted and scaled to [0, 1], this is a mean like any other; before the shift, the value is 0 for every item
+/// Returns the range of ratios that are not excluded. The ratio is r exactly if numerator − r·denominator has mean 0
+/// over the pool. Shifted and scaled to [0, 1], this is a mean like any other; before the shift, the value is 0 for every item
 /// that does not count.
-fn anytime(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> (f64, f64) {
+fn anytime(estimator: &Estimator, terms: &[RatioTerm], draws: &[DrawProbability]) -> (f64, f64) {
     let betting = Betting::new(estimator.pool, draws, estimator.confidence);
-    let largest = parts.iter().fold(1.0, |most: f64, p| most.max(p.part));
+    let largest = terms.iter().fold(1.0, |most: f64, term| most.max(term.numerator));
     let is_excluded = |ratio: f64, above: bool| {
         let scale = ratio + largest * (1.0 - ratio);
         let neutral = ratio / scale;
-        let values = parts.iter().map(|p| (p.part - ratio * p.whole + ratio) / scale);
+        let values = terms.iter().map(|term| (term.numerator - ratio * term.denominator + ratio) / scale);
         if above {
             betting.is_too_low(values, neutral, &[neutral])
         } else {

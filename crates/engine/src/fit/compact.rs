@@ -8,13 +8,13 @@ use crate::rows::{Rows, Sparse, SparseRows};
 
 /// Answers whose features are renumbered in order of first occurrence.
 #[derive(Clone, Debug)]
-pub(super) struct Compact {
+pub(super) struct CompactAnswers {
     slots: HashMap<u32, u32>,
     features: Vec<u32>,
     rows: Rows,
 }
 
-impl Compact {
+impl CompactAnswers {
     /// Creates an empty set of answers.
     pub(super) fn new() -> Self {
         Self { slots: HashMap::new(), features: vec![], rows: Rows::Sparse(SparseRows::new(0)) }

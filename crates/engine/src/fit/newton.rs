@@ -4,7 +4,7 @@
 //! again only if they do not.
 
 use super::factor::Factor;
-use super::problem::{Point, Problem};
+use super::problem::{EvaluatedPoint, Problem};
 
 /// The state that one fit leaves for the next.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Newton {
 
 /// The end of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ended {
+pub struct NewtonEnd {
     /// ‖∇F‖ at the end.
     pub gradient: f64,
     /// The number of Newton steps.
@@ -30,27 +30,27 @@ const MOST_PASSES_ALONG_DIAGONAL: usize = 250;
 
 impl Newton {
     /// Moves θ until ‖∇F‖ ≤ tolerance·(1 + Σw).
-    pub(super) fn minimize(&mut self, problem: &Problem<'_>, theta: &mut [f64], tolerance: f64) -> Ended {
+    pub(super) fn minimize(&mut self, problem: &Problem<'_>, theta: &mut [f64], tolerance: f64) -> NewtonEnd {
         let total: f64 = problem.weights.iter().sum();
         let goal = tolerance * (1.0 + total);
         let mut at = problem.point(theta);
         for steps in 0..MOST_STEPS {
             let gradient = norm(&at.gradient);
             if gradient <= goal {
-                return Ended { gradient, steps };
+                return NewtonEnd { gradient, steps };
             }
             let direction = self.direction(problem, &at, goal / gradient);
             match search(problem, theta, &at, &direction) {
                 Some(next) => at = next,
                 // Only rounding errors are left of the gradient.
-                None => return Ended { gradient, steps },
+                None => return NewtonEnd { gradient, steps },
             }
         }
-        Ended { gradient: norm(&at.gradient), steps: MOST_STEPS }
+        NewtonEnd { gradient: norm(&at.gradient), steps: MOST_STEPS }
     }
 
     /// Returns −H⁻¹∇F, to a relative residual that shrinks near the goal.
-    fn direction(&mut self, problem: &Problem<'_>, at: &Point, left: f64) -> Vec<f64> {
+    fn direction(&mut self, problem: &Problem<'_>, at: &EvaluatedPoint, left: f64) -> Vec<f64> {
         let enough = (0.5 * left).clamp(1e-10, 1e-1);
         let size = problem.parameters();
         if let Some(factor) = self.factor.as_ref().filter(|factor| factor.is_exact() && factor.size() == size) {
@@ -68,7 +68,13 @@ impl Newton {
 }
 
 /// Solves H·d = −∇F by preconditioned conjugate gradients; returns whether the residual is small enough.
-fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, passes: usize) -> (Vec<f64>, bool) {
+fn conjugate(
+    problem: &Problem<'_>,
+    at: &EvaluatedPoint,
+    factor: &Factor,
+    enough: f64,
+    passes: usize,
+) -> (Vec<f64>, bool) {
     let mut residual: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
     let goal = enough * norm(&residual);
     let mut solution = vec![0.0; residual.len()];
@@ -103,7 +109,7 @@ fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, pa
 }
 
 /// Backtracks along a direction until F decreases; returns `None` if rounding hides every descent.
-fn search(problem: &Problem<'_>, theta: &mut [f64], at: &Point, direction: &[f64]) -> Option<Point> {
+fn search(problem: &Problem<'_>, theta: &mut [f64], at: &EvaluatedPoint, direction: &[f64]) -> Option<EvaluatedPoint> {
     let descent = product(&at.gradient, direction);
     let start = theta.to_vec();
     let mut step = 1.0;

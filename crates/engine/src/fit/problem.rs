@@ -33,7 +33,7 @@ pub(super) struct Curvature {
 
 /// F and its gradient at one point.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Point {
+pub(super) struct EvaluatedPoint {
     pub(super) value: f64,
     pub(super) gradient: Vec<f64>,
     pub(super) curvature: Curvature,
@@ -88,14 +88,14 @@ impl Problem<'_> {
         (0..self.parameters()).map(move |p| if p < outputs { INTERCEPT * strength } else { strength })
     }
 
-    pub(super) fn point(&self, theta: &[f64]) -> Point {
+    pub(super) fn point(&self, theta: &[f64]) -> EvaluatedPoint {
         match self.rows {
             Rows::Dense(rows) => self.point_of(theta, rows.by_place()),
             Rows::Sparse(rows) => self.point_of(theta, |answer| rows.row(answer)),
         }
     }
 
-    fn point_of<X: Features>(&self, theta: &[f64], row: impl Fn(usize) -> X) -> Point {
+    fn point_of<X: Features>(&self, theta: &[f64], row: impl Fn(usize) -> X) -> EvaluatedPoint {
         let outputs = self.model.outputs;
         let mut scores = vec![0.0; outputs * self.labels.len()];
         let mut gradient = vec![0.0; theta.len()];
@@ -112,7 +112,7 @@ impl Problem<'_> {
             value += 0.5 * penalty * t * t;
             *g += penalty * t;
         }
-        Point { value, gradient, curvature: Curvature { scores } }
+        EvaluatedPoint { value, gradient, curvature: Curvature { scores } }
     }
 
     /// Applies the Hessian to a direction.

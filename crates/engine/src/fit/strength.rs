@@ -33,12 +33,12 @@ pub(super) struct Strength {
     fixed: Option<f64>,
     due: usize,
     seed: u64,
-    trial: Option<Trial>,
+    trial: Option<StrengthTrial>,
 }
 
 /// A trial of λ and its neighbors: fold after fold, and for each fold one λ after the other.
 #[derive(Clone, Debug, Default)]
-struct Trial {
+struct StrengthTrial {
     /// The number of answers that take part, those present at the start of the trial.
     answers: usize,
     /// The number of fits done.
@@ -84,7 +84,7 @@ impl Strength {
         }
         let mut trial = self.trial.take().unwrap_or_else(|| {
             self.due = answers + answers.div_ceil(10) * 3;
-            Trial { answers, ..Trial::default() }
+            StrengthTrial { answers, ..StrengthTrial::default() }
         });
         let fits = (WORK_PER_FIT / (answers * problem.parameters())).clamp(1, FITS);
         for _ in 0..fits.min(FITS - trial.fits) {
@@ -103,7 +103,7 @@ impl Strength {
         let theta = vec![0.0; problem.parameters()];
         let newton = Newton::default();
         while self.fixed.is_none() {
-            let mut trial = Trial { answers: items.len(), ..Trial::default() };
+            let mut trial = StrengthTrial { answers: items.len(), ..StrengthTrial::default() };
             while trial.fits < FITS {
                 self.fit_next(&mut trial, problem, items, &theta, &newton);
             }
@@ -130,7 +130,14 @@ impl Strength {
     }
 
     /// Performs the next fit of a trial, to every answer outside a fold, with one λ, and predicts the answers inside.
-    fn fit_next(&self, trial: &mut Trial, problem: &Problem<'_>, items: &[u64], theta: &[f64], newton: &Newton) {
+    fn fit_next(
+        &self,
+        trial: &mut StrengthTrial,
+        problem: &Problem<'_>,
+        items: &[u64],
+        theta: &[f64],
+        newton: &Newton,
+    ) {
         let (fold, candidate) = (trial.fits / 3, trial.fits % 3);
         let part = |inside: bool| -> Vec<f64> {
             let keep = |(index, item): (usize, &u64)| {
@@ -148,7 +155,7 @@ impl Strength {
     }
 
     /// Moves λ to a better neighbor; returns whether there was one.
-    fn decide(&mut self, trial: &Trial) -> bool {
+    fn decide(&mut self, trial: &StrengthTrial) -> bool {
         let ([_, steps @ ..], [now, others @ ..]) = (self.candidates(), &trial.losses);
         let better = others.iter().zip(steps).filter_map(|(losses, step)| {
             let gain = gain(now, losses)?;

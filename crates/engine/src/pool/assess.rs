@@ -1,10 +1,11 @@
 //! Estimates of a learner's performance on the whole pool, from the labels it asked for.
 
+use super::RefitPool;
 use super::crossfit::CrossFit;
-use super::fitting::Fitting;
-use super::{Drawn, PoolLearner};
 use crate::coin::Coin;
-use crate::estimate::{ClassScores, Doubts, Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Twin};
+use crate::estimate::{
+    ClassScores, DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, RandomTwin, Range, ScoreTests,
+};
 use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
 
@@ -32,12 +33,8 @@ pub struct Assessment {
 /// A reason why a pool cannot be assessed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotAssessed {
-    /// The learner takes steps, so that there are no models without some of the answers.
-    Steps,
     /// Some draws had no probabilities.
     NoProbabilities,
-    /// Rows were drawn more than once.
-    Repeated,
     /// The draws are invalid.
     Draws(Invalid),
 }
@@ -57,22 +54,22 @@ impl Assessment {
     }
 }
 
-impl PoolLearner {
+impl RefitPool {
     /// Estimates the performance of the learner on the whole pool. Seed labels are learned from, but excluded from
     /// estimates. The pool's rows, if available, bound the losses that a classifier could have on undrawn rows.
     pub fn assess(&self, rows: Option<&Rows>) -> Result<Assessment, NotAssessed> {
         let evidence = Evidence::of(self)?;
-        let models = self.cross_fit(evidence.fitting, &evidence.fitting.weights);
-        let judged = self.judgements(evidence.fitting, &models);
-        let (loss, doubts) = match rows {
-            Some(rows) if evidence.is_accuracy() => evidence.foresee(&judged, &models, rows),
+        let models = self.cross_fitted();
+        let judged = self.judgements(&models);
+        let (loss, tests) = match rows {
+            Some(rows) if evidence.is_accuracy() => evidence.loss_and_tests(&judged, &models, rows),
             _ => (None, None),
         };
         let (twin, twin_labels) = evidence.twin();
         Ok(Assessment {
-            score: evidence.score(&judged, doubts.as_ref()).map_err(NotAssessed::Draws)?,
+            score: evidence.score(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?,
             loss,
-            classes: evidence.classes(&judged, doubts.as_ref()).map_err(NotAssessed::Draws)?,
+            classes: evidence.classes(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?,
             twin,
             twin_labels,
             readings: evidence.readings().map_err(NotAssessed::Draws)?,
@@ -83,59 +80,55 @@ impl PoolLearner {
 
 /// The draws of a learner and an estimator for its pool.
 struct Evidence<'a> {
-    learner: &'a PoolLearner,
-    fitting: &'a Fitting,
+    pool: &'a RefitPool,
     estimator: Estimator,
-    draws: Vec<Draw>,
+    draws: Vec<DrawProbability>,
 }
 
 impl<'a> Evidence<'a> {
-    fn of(learner: &'a PoolLearner) -> Result<Self, NotAssessed> {
-        let fitting = learner.fitting.as_ref().ok_or(NotAssessed::Steps)?;
-        if learner.replacement == super::Replacement::With {
-            return Err(NotAssessed::Repeated);
-        }
-        let draws = fitting.chances(learner.askable).ok_or(NotAssessed::NoProbabilities)?;
-        Ok(Self { learner, fitting, estimator: Estimator::new(learner.askable), draws })
+    fn of(pool: &'a RefitPool) -> Result<Self, NotAssessed> {
+        let askable = pool.sampler.askable;
+        let draws = pool.answers.probabilities(askable).ok_or(NotAssessed::NoProbabilities)?;
+        Ok(Self { pool, estimator: Estimator::new(askable), draws })
     }
 
     fn is_accuracy(&self) -> bool {
-        self.learner.learner.task.is_classification()
+        self.pool.sampler.learner.task.is_classification()
     }
 
-    fn score(&self, judged: &[Judgement], doubts: Option<&Doubts<'_>>) -> Result<Estimate, Invalid> {
+    fn score(&self, judged: &[Judgement], tests: Option<&ScoreTests<'_>>) -> Result<Estimate, Invalid> {
         if self.is_accuracy() {
-            return self.estimator.accuracy(judged, &self.draws, doubts);
+            return self.estimator.accuracy(judged, &self.draws, tests);
         }
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
         self.estimator.mean(&losses, &self.draws, Range::Unbounded)
     }
 
-    fn classes(&self, judged: &[Judgement], doubts: Option<&Doubts<'_>>) -> Result<Vec<ClassScores>, Invalid> {
-        let classes = 0..self.fitting.labels.classes();
-        classes.map(|class| self.estimator.class_scores(judged, &self.draws, class, doubts)).collect()
+    fn classes(&self, judged: &[Judgement], tests: Option<&ScoreTests<'_>>) -> Result<Vec<ClassScores>, Invalid> {
+        let classes = 0..self.pool.answers.labels.classes();
+        classes.map(|class| self.estimator.class_scores(judged, &self.draws, class, tests)).collect()
     }
 
     /// Returns the score of a model of the answers that random sampling would have requested, and their number.
     fn twin(&self) -> (Option<Estimate>, usize) {
-        let (learner, fitting) = (self.learner, self.fitting);
-        let ids: Vec<u64> = fitting.draws.iter().map(|drawn| drawn.row as u64).collect();
-        let twin = Twin::of(learner.askable, learner.seed, &self.draws, &ids);
+        let answers = &self.pool.answers;
+        let ids: Vec<u64> = answers.draws.iter().map(|drawn| drawn.row as u64).collect();
+        let twin = RandomTwin::of(self.pool.sampler.askable, self.pool.sampler.seed, &self.draws, &ids);
         let labels = twin.members().len();
         if labels < FEWEST {
             return (None, labels);
         }
-        let mut only = vec![1.0; fitting.given];
-        only.resize(fitting.weights.len(), 0.0);
+        let mut only = vec![1.0; answers.seed_labels];
+        only.resize(answers.weights.len(), 0.0);
         for member in twin.members() {
-            only[fitting.given + member] = 1.0;
+            only[answers.seed_labels + member] = 1.0;
         }
-        let judged = learner.judgements(fitting, &learner.cross_fit(fitting, &only));
+        let judged = self.pool.judgements(&self.pool.cross_fit(&only));
         (self.score(&judged, None).ok(), labels)
     }
 
     fn readings(&self) -> Result<Vec<f64>, Invalid> {
-        let losses = &self.fitting.losses;
+        let losses = &self.pool.answers.losses;
         if !self.is_accuracy() {
             return self.estimator.readings(losses, &self.draws);
         }
@@ -145,13 +138,13 @@ impl<'a> Evidence<'a> {
 
     /// Returns the mean loss and the score tests of a classifier that has scored all rows; `None` if a loss is too
     /// large.
-    fn foresee<'b>(
+    fn loss_and_tests<'b>(
         &'b self,
         judged: &'b [Judgement],
         models: &CrossFit,
         rows: &Rows,
-    ) -> (Option<Estimate>, Option<Doubts<'b>>) {
-        let (task, labels) = (&*self.learner.learner.task, self.fitting.labels);
+    ) -> (Option<Estimate>, Option<ScoreTests<'b>>) {
+        let (task, labels) = (&*self.pool.sampler.learner.task, self.pool.answers.labels);
         let classes = labels.classes();
         let visit_all = |chosen: &mut dyn Iterator<Item = usize>, visit: &mut dyn FnMut(&[f64])| {
             let (mut scores, mut losses) = (vec![0.0; task.outputs()], vec![0.0; classes]);
@@ -162,42 +155,27 @@ impl<'a> Evidence<'a> {
             }
         };
         let (mut drawn, chosen) = (vec![], self.sampled_rows(rows));
-        visit_all(&mut self.fitting.draws.iter().map(|drawn| drawn.row), &mut |losses| drawn.extend_from_slice(losses));
+        visit_all(&mut self.pool.answers.draws.iter().map(|drawn| drawn.row), &mut |losses| {
+            drawn.extend_from_slice(losses);
+        });
         let pool = |visit: &mut dyn FnMut(&[f64])| visit_all(&mut chosen.iter().copied(), visit);
-        let foreseen = Foreseen { drawn: &drawn, classes, pool: &pool };
+        let matrix = LossMatrix { drawn: &drawn, classes, pool: &pool };
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
-        let loss = self.estimator.mean_loss(&losses, &foreseen, &self.draws).ok();
-        let doubts = loss.and_then(|_| self.estimator.doubts(&foreseen, judged, &self.draws).ok().flatten());
-        (loss, doubts)
+        let loss = self.estimator.mean_loss(&losses, &matrix, &self.draws).ok();
+        let tests = loss.and_then(|_| self.estimator.score_tests(&matrix, judged, &self.draws).ok().flatten());
+        (loss, tests)
     }
 
     /// Returns a sample of all rows that could be asked.
     fn sampled_rows(&self, rows: &Rows) -> Vec<usize> {
         let mut is_drawn = vec![false; rows.len()];
-        self.fitting.draws.iter().for_each(|drawn| is_drawn[drawn.row] = true);
-        let is_askable = |row: &usize| is_drawn[*row] || !self.learner.retired.contains(*row);
-        let most = (SAMPLED_LOSSES / self.fitting.labels.classes().max(1)).max(MIN_SAMPLED_ROWS);
+        self.pool.answers.draws.iter().for_each(|drawn| is_drawn[drawn.row] = true);
+        let is_askable = |row: &usize| is_drawn[*row] || !self.pool.sampler.retired.contains(*row);
+        let most = (SAMPLED_LOSSES / self.pool.answers.labels.classes().max(1)).max(MIN_SAMPLED_ROWS);
         if rows.len() <= most {
             return (0..rows.len()).filter(is_askable).collect();
         }
-        let look = Coin::new(self.learner.seed, "assess");
+        let look = Coin::new(self.pool.sampler.seed, "assess");
         (0..most as u64).map(|time| look.below(time, rows.len())).filter(is_askable).collect()
-    }
-}
-
-impl PoolLearner {
-    /// Returns the losses of the current model on answers it has not seen (progressive losses).
-    pub(super) fn judge(&mut self, answers: &[(crate::rows::Row<'_>, Drawn, f64)]) -> Vec<f64> {
-        let is_classification = self.learner.task.is_classification();
-        let mut losses = vec![];
-        for (x, _, label) in answers {
-            self.learner.scores(*x, &mut self.scores);
-            losses.push(if is_classification {
-                f64::from(u8::from(self.learner.task.decide(&self.scores) != *label))
-            } else {
-                self.learner.task.loss(&self.scores, *label)
-            });
-        }
-        losses
     }
 }

@@ -1,7 +1,6 @@
 //! Cross-fitted models of a pool, which judge each row without having seen its label.
 
-use super::PoolLearner;
-use super::fitting::Fitting;
+use super::RefitPool;
 use crate::estimate::{Judgement, fold};
 use crate::features::Features;
 use crate::linear::Linear;
@@ -25,34 +24,33 @@ impl CrossFit {
     }
 }
 
-impl PoolLearner {
-    /// Returns the models that the learner is assessed with; `None` if it takes steps.
-    pub fn cross_fitted(&self) -> Option<CrossFit> {
-        let fitting = self.fitting.as_ref()?;
-        Some(self.cross_fit(fitting, &fitting.weights))
+impl RefitPool {
+    /// Returns the models that the learner is assessed with.
+    pub fn cross_fitted(&self) -> CrossFit {
+        self.cross_fit(&self.answers.weights)
     }
 
     /// Fits a model for each fold to the other answers, with these weights.
-    pub(super) fn cross_fit(&self, fitting: &Fitting, weights: &[f64]) -> CrossFit {
-        let seed = self.seed ^ ASSESS;
-        let folds: Vec<usize> = fitting.refit.items().iter().map(|item| fold(seed, *item, FOLDS)).collect();
+    pub(super) fn cross_fit(&self, weights: &[f64]) -> CrossFit {
+        let seed = self.sampler.seed ^ ASSESS;
+        let folds: Vec<usize> = self.answers.refit.items().iter().map(|item| fold(seed, *item, FOLDS)).collect();
         let without = |left: usize| -> Vec<f64> {
             weights.iter().zip(&folds).map(|(weight, fold)| if *fold == left { 0.0 } else { *weight }).collect()
         };
-        let thetas = (0..FOLDS).map(|left| fitting.refit.fitted_to(&without(left))).collect();
-        CrossFit { thetas, model: self.learner.model, seed }
+        let thetas = (0..FOLDS).map(|left| self.answers.refit.fitted_to(&without(left))).collect();
+        CrossFit { thetas, model: self.sampler.learner.model, seed }
     }
 
     /// Returns the judgment of each draw by these models. For numbers only the loss is meaningful.
-    pub(super) fn judgements(&self, fitting: &Fitting, models: &CrossFit) -> Vec<Judgement> {
-        let (task, labels) = (&*self.learner.task, fitting.labels);
-        let mut scores = vec![0.0; self.learner.model.outputs];
+    pub(super) fn judgements(&self, models: &CrossFit) -> Vec<Judgement> {
+        let (task, labels) = (&*self.sampler.learner.task, self.answers.labels);
+        let mut scores = vec![0.0; self.sampler.learner.model.outputs];
         let judge = |answer: usize| {
-            let (item, truth) = (fitting.refit.items()[answer] as usize, fitting.refit.labels()[answer]);
-            models.scores(item, fitting.refit.rows().row(answer), &mut scores);
+            let (item, truth) = (self.answers.refit.items()[answer] as usize, self.answers.refit.labels()[answer]);
+            models.scores(item, self.answers.refit.rows().row(answer), &mut scores);
             let class = |label: f64| if task.is_classification() { labels.class(label) } else { 0 };
             Judgement { loss: task.loss(&scores, truth), predicted: class(task.decide(&scores)), truth: class(truth) }
         };
-        (fitting.given..fitting.refit.answers()).map(judge).collect()
+        (self.answers.seed_labels..self.answers.refit.answers()).map(judge).collect()
     }
 }

@@ -4,9 +4,9 @@
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
-use super::apart::Apart;
+use super::diversity::Diversity;
 use super::retired::Retired;
-use super::{Drawn, NOTHING, NoRow};
+use super::{Drawn, NoRow};
 use crate::features::dense_scores;
 use crate::learner::Learner;
 use crate::rows::Rows;
@@ -15,13 +15,16 @@ use crate::rule::Rule;
 /// The number of rows in a block.
 pub const BLOCK: usize = 1024;
 
+/// Sums of U up to this count as 0. Their inverses are weights of θ̄, whose sum would overflow.
+const NEGLIGIBLE: f64 = 1e-100;
+
 /// A pass over the remaining rows of a pool.
 pub struct Scan<'a> {
     rows: &'a Rows,
     learner: &'a Learner,
     rule: &'a Rule,
     retired: &'a Retired,
-    apart: Option<&'a Apart>,
+    diversity: Option<&'a Diversity>,
 }
 
 impl<'a> Scan<'a> {
@@ -30,9 +33,9 @@ impl<'a> Scan<'a> {
         learner: &'a Learner,
         rule: &'a Rule,
         retired: &'a Retired,
-        apart: Option<&'a Apart>,
+        diversity: Option<&'a Diversity>,
     ) -> Self {
-        Self { rows, learner, rule, retired, apart }
+        Self { rows, learner, rule, retired, diversity }
     }
 
     /// Returns Σ U over each block, in block order.
@@ -53,13 +56,13 @@ impl<'a> Scan<'a> {
         if !total.is_finite() {
             return Err(NoRow::NotFinite { total });
         }
-        if total <= NOTHING {
+        if total <= NEGLIGIBLE {
             return Err(NoRow::AllZero { left });
         }
-        let (block, rest) = place_of(&sums, coin * total);
+        let (block, rest) = index_at(&sums, coin * total);
         let mut probabilities = vec![0.0; BLOCK];
         let probabilities = self.fill(block, &mut probabilities);
-        let (index, _) = place_of(probabilities, rest);
+        let (index, _) = index_at(probabilities, rest);
         let uncertainty = probabilities[index];
         let row = block * BLOCK + index;
         let probability = Some(uncertainty / total);
@@ -146,8 +149,8 @@ impl<'a> Scan<'a> {
             }
         }
         self.retired.clear(first, room);
-        if let Some(apart) = self.apart {
-            apart.lessen(first, room);
+        if let Some(diversity) = self.diversity {
+            diversity.reduce(first, room);
         }
         room
     }
@@ -160,7 +163,7 @@ fn is_above(one: f64, other: f64) -> bool {
 
 /// Returns the index where the running sum of these values passes `rest`, and the remainder there. If rounding puts
 /// `rest` slightly beyond the last sum, this is the last index with a positive value.
-pub(super) fn place_of(values: &[f64], mut rest: f64) -> (usize, f64) {
+pub(super) fn index_at(values: &[f64], mut rest: f64) -> (usize, f64) {
     let mut found = 0;
     for (index, value) in values.iter().enumerate() {
         if 0.0 < *value {

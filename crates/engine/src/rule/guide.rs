@@ -6,11 +6,11 @@
 /// A table of thresholds on |v| for cells of ξ.
 #[derive(Debug)]
 pub struct Guide {
-    cells: Box<[Cell; CELLS]>,
+    cells: Box<[GuideCell; CELLS]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct GuideCell {
     /// The |v| up to which a query is certain.
     asked: f64,
     /// The |v| from which a skip is certain.
@@ -31,7 +31,7 @@ impl Guide {
             let asked;
             (asked, not_asked) = bisect_threshold(not_asked, |a| edge(k + 1) * (1.0 + GUARD) <= rule(a));
             (_, skipped) = bisect_threshold(skipped, |a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0);
-            Cell { asked, skipped }
+            GuideCell { asked, skipped }
         };
         Self { cells: Box::new(std::array::from_fn(cell)) }
     }

@@ -18,7 +18,7 @@ const UNDERFLOWED: f64 = 1e-290;
 /// The last answers, with their features and their losses under the current model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbors {
-    features: Store,
+    features: NeighborFeatures,
     norms_squared: Vec<[f64; LANES]>,
     losses: Vec<[f64; LANES]>,
     labels: Vec<f64>,
@@ -30,16 +30,16 @@ pub(super) struct Neighbors {
 pub(super) type Entries = Vec<(u32, f32)>;
 
 #[derive(Clone, Debug)]
-enum Store {
+enum NeighborFeatures {
     /// All features, eight items at a time.
     Blocks { dim: usize, values: Vec<[f32; LANES]> },
     /// The stored features, item by item.
     Items(Vec<Entries>),
 }
 
-impl Default for Store {
+impl Default for NeighborFeatures {
     fn default() -> Self {
-        Store::Blocks { dim: 0, values: vec![] }
+        NeighborFeatures::Blocks { dim: 0, values: vec![] }
     }
 }
 
@@ -95,13 +95,13 @@ impl Neighbors {
     pub(super) fn estimate(&self, row: &[(u32, f32)], norm_squared: f64, bandwidth_squared: f64) -> f64 {
         let steepness = 0.5 / bandwidth_squared;
         let (weights, losses) = match &self.features {
-            Store::Blocks { dim, values } if *dim == row.len() && is_whole(row) => {
+            NeighborFeatures::Blocks { dim, values } if *dim == row.len() && is_whole(row) => {
                 let row: Vec<f64> = row.iter().map(|(_, x)| f64::from(*x)).collect();
                 let (row, norms, losses) = (row.as_slice(), self.norms_squared.as_slice(), self.losses.as_slice());
                 dispatch(
                     #[inline(always)]
                     move || {
-                        let mut sums = Sums::default();
+                        let mut sums = KernelSums::default();
                         for ((items, norms), losses) in values.chunks_exact(row.len()).zip(norms).zip(losses) {
                             sums.add(norm_squared, norms, &block_products(items, row), losses, steepness);
                         }
@@ -110,7 +110,7 @@ impl Neighbors {
                 )
             }
             _ => {
-                let mut sums = Sums::default();
+                let mut sums = KernelSums::default();
                 for (block, (norms, losses)) in self.norms_squared.iter().zip(&self.losses).enumerate() {
                     sums.add(norm_squared, norms, &self.products(block, row), losses, steepness);
                 }
@@ -161,12 +161,12 @@ impl Neighbors {
 
 /// Σ weights and Σ weights·losses, in eight lanes.
 #[derive(Default)]
-struct Sums {
+struct KernelSums {
     weights: [f64; LANES],
     losses: [f64; LANES],
 }
 
-impl Sums {
+impl KernelSums {
     /// Adds eight items, given their squared norms, inner products with the row, and losses.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
@@ -193,13 +193,13 @@ impl Sums {
     }
 }
 
-impl Store {
+impl NeighborFeatures {
     fn put(&mut self, slot: usize, row: Entries) {
-        if slot == 0 && matches!(self, Store::Blocks { dim: 0, .. }) {
-            *self = Store::Blocks { dim: row.len(), values: vec![] };
+        if slot == 0 && matches!(self, NeighborFeatures::Blocks { dim: 0, .. }) {
+            *self = NeighborFeatures::Blocks { dim: row.len(), values: vec![] };
         }
         match self {
-            Store::Blocks { dim, values } if *dim == row.len() && is_whole(&row) => {
+            NeighborFeatures::Blocks { dim, values } if *dim == row.len() && is_whole(&row) => {
                 let first = slot / LANES * *dim;
                 if values.len() < first + *dim {
                     values.resize(first + *dim, [0.0; LANES]);
@@ -209,13 +209,13 @@ impl Store {
                 }
             }
             // The first row of another layout: from here on, rows are stored one by one.
-            Store::Blocks { dim, values } => {
+            NeighborFeatures::Blocks { dim, values } => {
                 let items = values.len().checked_div(*dim).unwrap_or(0) * LANES;
                 let mut all: Vec<Entries> = (0..items.max(slot + 1)).map(|slot| self.item(slot)).collect();
                 all[slot] = row;
-                *self = Store::Items(all);
+                *self = NeighborFeatures::Items(all);
             }
-            Store::Items(items) => {
+            NeighborFeatures::Items(items) => {
                 if items.len() <= slot {
                     items.resize(slot + 1, vec![]);
                 }
@@ -226,11 +226,11 @@ impl Store {
 
     fn each(&self, slot: usize, mut take: impl FnMut(u32, f32)) {
         match self {
-            Store::Blocks { dim, values } => {
+            NeighborFeatures::Blocks { dim, values } => {
                 let block = values.get(slot / LANES * dim..).unwrap_or_default();
                 block.iter().take(*dim).enumerate().for_each(|(j, value)| take(j as u32, value[slot % LANES]));
             }
-            Store::Items(items) => items[slot].iter().for_each(|(j, x)| take(*j, *x)),
+            NeighborFeatures::Items(items) => items[slot].iter().for_each(|(j, x)| take(*j, *x)),
         }
     }
 
@@ -300,7 +300,10 @@ mod tests {
         let sparse: Vec<Entries> =
             whole.iter().map(|row| row.iter().copied().filter(|(_, x)| *x != 0.0).collect()).collect();
         let (blocks, items) = (filled(&whole), filled(&sparse));
-        assert!(matches!(blocks.features, Store::Blocks { .. }) && matches!(items.features, Store::Items(_)));
+        assert!(
+            matches!(blocks.features, NeighborFeatures::Blocks { .. })
+                && matches!(items.features, NeighborFeatures::Items(_))
+        );
         assert_eq!(blocks.len(), KEPT);
         for (row, bare) in whole.iter().zip(&sparse).take(50) {
             let norm: f64 = row.iter().map(|(_, x)| f64::from(*x) * f64::from(*x)).sum();

@@ -24,13 +24,13 @@ pub(super) const RARE: RunRule = RunRule {
 /// A rule in units of the pool.
 #[derive(Clone, Debug)]
 pub struct Relative {
-    kind: Kind,
+    kind: RelativeKind,
     floor: f64,
     scale: Scale,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum RelativeKind {
     Boundary { share: f64 },
     Rare,
 }
@@ -91,15 +91,15 @@ impl Relative {
                 _ => return Err(usage()),
             }
         }
-        let kind = if is_boundary { Kind::Boundary { share } } else { Kind::Rare };
+        let kind = if is_boundary { RelativeKind::Boundary { share } } else { RelativeKind::Rare };
         Ok(Self { kind, floor, scale: Scale::default() })
     }
 
     /// Returns the name.
     pub fn name(&self) -> String {
         match self.kind {
-            Kind::Boundary { share } => format!("boundary:share={share},floor={}", self.floor),
-            Kind::Rare => format!("rare:floor={}", self.floor),
+            RelativeKind::Boundary { share } => format!("boundary:share={share},floor={}", self.floor),
+            RelativeKind::Rare => format!("rare:floor={}", self.floor),
         }
     }
 
@@ -111,8 +111,8 @@ impl Relative {
     /// Returns U without the floor.
     fn bare(&self, scores: &[f64]) -> f64 {
         match self.kind {
-            Kind::Boundary { .. } => falling(gap(scores), self.scale.reach),
-            Kind::Rare => probability(scores, self.scale.rarest),
+            RelativeKind::Boundary { .. } => falling(gap(scores), self.scale.reach),
+            RelativeKind::Rare => probability(scores, self.scale.rarest),
         }
     }
 
@@ -133,7 +133,7 @@ impl Relative {
 
     /// Returns whether the scale depends only on the gap between the two largest scores, and on nothing else of a run.
     pub fn is_of_gaps(&self) -> bool {
-        matches!(self.kind, Kind::Boundary { .. })
+        matches!(self.kind, RelativeKind::Boundary { .. })
     }
 
     /// Returns the difference between the largest and the second-largest score; |v| for two classes.
@@ -144,7 +144,7 @@ impl Relative {
     /// Sets the scale from the scores of a sample of the pool, `outputs` numbers per row.
     pub(crate) fn settle(&mut self, scores: &[f64], outputs: usize, rarest: usize) {
         self.scale = Scale { rarest, ..Scale::default() };
-        if let Kind::Boundary { share } = self.kind {
+        if let RelativeKind::Boundary { share } = self.kind {
             let mut gaps: Vec<f64> = scores.chunks_exact(outputs).map(gap).collect();
             gaps.sort_by(f64::total_cmp);
             let rank = (share * gaps.len() as f64) as usize;

@@ -2,7 +2,7 @@
 
 use querist_theory::registry::NameError;
 
-use super::{Ids, NotAnUncertainty, Selection, check};
+use super::{NotAnUncertainty, RowIds, Selection, check};
 use crate::rule::{self, Rule};
 use crate::task::Labels;
 
@@ -21,11 +21,11 @@ impl Chooser {
         Self { rule, outputs, selection, uncertainties: vec![] }
     }
 
-    /// Adds rows with their scores. `place` is the position of the first row, for messages.
-    pub fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), NotAnUncertainty> {
+    /// Adds rows with their scores. `position` is the position of the first row, for messages.
+    pub fn take(&mut self, ids: &RowIds<'_>, scores: &[f64], position: u64) -> Result<(), NotAnUncertainty> {
         self.uncertainties.resize(scores.len() / self.outputs, 0.0);
         fill(&self.rule, self.outputs, scores, &mut self.uncertainties)?;
-        self.selection.offer(ids, &self.uncertainties, place)
+        self.selection.offer(ids, &self.uncertainties, position)
     }
 
     /// Returns the selection.

@@ -24,7 +24,7 @@ pub enum IdRef<'a> {
 
 /// The ids of some rows.
 #[derive(Clone, Debug)]
-pub enum Ids<'a> {
+pub enum RowIds<'a> {
     /// Integers.
     Numbers(&'a [i64]),
     /// Consecutive integers from this one on.
@@ -33,14 +33,14 @@ pub enum Ids<'a> {
     Texts(Vec<&'a str>),
 }
 
-impl<'a> Ids<'a> {
+impl<'a> RowIds<'a> {
     /// Returns the id of a row.
     #[inline]
     pub fn get(&self, row: usize) -> IdRef<'a> {
         match self {
-            Ids::Numbers(ids) => IdRef::Number(ids[row]),
-            Ids::Counted(first) => IdRef::Number((first + row as u64).cast_signed()),
-            Ids::Texts(ids) => IdRef::new(ids[row]),
+            RowIds::Numbers(ids) => IdRef::Number(ids[row]),
+            RowIds::Counted(first) => IdRef::Number((first + row as u64).cast_signed()),
+            RowIds::Texts(ids) => IdRef::new(ids[row]),
         }
     }
 }

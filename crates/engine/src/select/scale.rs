@@ -1,6 +1,6 @@
 //! The scale of a rule in units of the pool, from a sample that does not depend on the order of reading.
 
-use super::Ids;
+use super::RowIds;
 use crate::coin::Coin;
 use crate::rule::Relative;
 
@@ -23,7 +23,7 @@ impl Default for ScaleSample {
 
 impl ScaleSample {
     /// Adds rows with their scores, `outputs` numbers per row.
-    pub fn offer(&mut self, ids: &Ids<'_>, scores: &[f64], outputs: usize) {
+    pub fn offer(&mut self, ids: &RowIds<'_>, scores: &[f64], outputs: usize) {
         for (row, scores) in scores.chunks_exact(outputs).enumerate() {
             let bits = self.coin.bits(ids.get(row).bits());
             if bits <= self.bound {

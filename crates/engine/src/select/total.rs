@@ -9,17 +9,17 @@ const SLOTS: usize = 64;
 /// The exponent of a number selects one of 64 integers of 128 bits, to which its 53-bit significand is added at its
 /// position. Carries are propagated only when the sum is requested.
 #[derive(Clone, Debug)]
-pub struct Total {
+pub struct ExactTotal {
     slots: Box<[i128; SLOTS]>,
 }
 
-impl Default for Total {
+impl Default for ExactTotal {
     fn default() -> Self {
         Self { slots: Box::new([0; SLOTS]) }
     }
 }
 
-impl Total {
+impl ExactTotal {
     /// Adds a number.
     #[inline]
     pub fn add(&mut self, value: f64) {
@@ -101,8 +101,8 @@ mod tests {
     use super::*;
     use crate::coin::Coin;
 
-    fn of(values: &[f64]) -> Total {
-        let mut total = Total::default();
+    fn of(values: &[f64]) -> ExactTotal {
+        let mut total = ExactTotal::default();
         for value in values {
             total.add(*value);
         }
@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn digits_round_trip() {
         for total in [of(&[]), of(&[0.3, 1e-300, 7e200]), of(&[f64::MAX; 5]), of(&[1.0; 1000])] {
-            let back = Total::from_digits(&total.digits()).unwrap();
+            let back = ExactTotal::from_digits(&total.digits()).unwrap();
             assert_eq!(back.digits(), total.digits());
         }
-        assert!(Total::from_digits(&[1; 70]).is_none());
+        assert!(ExactTotal::from_digits(&[1; 70]).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use super::{Candidate, Id, Selection, Total};
+use super::{Candidate, ExactTotal, Id, Selection};
 
 /// The magic bytes; the digit is the version.
 const MARK: &[u8; 8] = b"qselect1";
@@ -32,9 +32,9 @@ impl Selection {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend(digits.iter().flat_map(|digit| digit.to_le_bytes()));
-        for Candidate { key, uncertainty, id, place } in &part.kept {
+        for Candidate { key, uncertainty, id, position } in &part.kept {
             bytes.extend([*key, *uncertainty].iter().flat_map(|number| number.to_le_bytes()));
-            bytes.extend(place.to_le_bytes());
+            bytes.extend(position.to_le_bytes());
             match id {
                 Id::Number(number) => {
                     bytes.push(0);
@@ -68,10 +68,10 @@ fn read(bytes: &[u8]) -> Option<Selection> {
     let digits = take(&mut rest, n_digits.checked_mul(4)?)?.as_chunks().0;
     let digits: Vec<u32> = digits.iter().map(|digit| u32::from_le_bytes(*digit)).collect();
     let mut part = Selection::new(seed, usize::try_from(k).ok()?);
-    (part.rows, part.total) = (rows, Total::from_digits(&digits)?);
+    (part.rows, part.total) = (rows, ExactTotal::from_digits(&digits)?);
     for _ in 0..n_kept {
         let (key, uncertainty) = (f64::from_bits(number(&mut rest)?), f64::from_bits(number(&mut rest)?));
-        let place = number(&mut rest)?;
+        let position = number(&mut rest)?;
         let id = match take(&mut rest, 1)? {
             [0] => Id::Number(number(&mut rest)?.cast_signed()),
             _ => {
@@ -83,7 +83,7 @@ fn read(bytes: &[u8]) -> Option<Selection> {
         if !(0.0 < key && key < f64::INFINITY && 0.0 < uncertainty && uncertainty < f64::INFINITY) {
             return None;
         }
-        part.kept.push(Candidate { key, uncertainty, id, place });
+        part.kept.push(Candidate { key, uncertainty, id, position });
     }
     part.trim(0);
     rest.is_empty().then_some(part)

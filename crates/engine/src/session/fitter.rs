@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ids::{LabelValue, RowId};
 use super::labeling_pool::LabelingPool;
-use crate::pool::{Assessment, Drawn, Known, PoolLearner};
+use crate::pool::{Assessment, Drawn, LabeledDraw, PoolLearner, RefitPool};
 use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
 use crate::stop::Advice;
@@ -15,14 +15,14 @@ pub struct FitJob {
     /// Labels of items that were not drawn for them.
     pub seed_labels: Vec<(RowId, LabelValue)>,
     /// Labeled draws, in the order of their labels.
-    pub draws: Vec<LabeledDraw>,
+    pub draws: Vec<AnsweredDraw>,
     /// The number of items that could be drawn at the start, without drawn items that have no answer.
     pub askable: usize,
 }
 
 /// A draw and the label of its item.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LabeledDraw {
+pub struct AnsweredDraw {
     /// The draw, with its row.
     pub drawn: Drawn,
     /// The label.
@@ -58,11 +58,11 @@ pub struct FittedModel {
 /// result.
 pub struct BackgroundFitter {
     pool: Arc<LabelingPool>,
-    learner: PoolLearner,
+    learner: RefitPool,
     /// The seed labels that the learner has.
     seed_labels: Vec<(RowId, LabelValue)>,
     /// The draws that the learner has.
-    draws: Vec<LabeledDraw>,
+    draws: Vec<AnsweredDraw>,
 }
 
 impl BackgroundFitter {
@@ -78,14 +78,14 @@ impl BackgroundFitter {
             self.restart(&job.seed_labels);
         }
         let rows = &self.pool.rows;
-        let known = |draw: &LabeledDraw| Known {
+        let labeled = |draw: &AnsweredDraw| LabeledDraw {
             x: rows.row(draw.drawn.row),
             drawn: draw.drawn,
             label: draw.label.0,
             loss: draw.loss,
         };
-        let new: Vec<Known<'_>> = job.draws[self.draws.len()..].iter().map(known).collect();
-        self.learner.answer_all(&new, job.askable);
+        let new: Vec<LabeledDraw<'_>> = job.draws[self.draws.len()..].iter().map(labeled).collect();
+        self.learner.add_answers(&new, job.askable);
         self.draws.clone_from(&job.draws);
         let uncertainty = self.learner.uncertainties(rows);
         let is_cold = self.learner.is_cold();
@@ -115,6 +115,6 @@ impl BackgroundFitter {
         self.seed_labels = seed_labels.to_vec();
         let rows = &self.pool.rows;
         let labels: Vec<_> = seed_labels.iter().map(|(row, label)| (row.0, rows.row(row.0), label.0)).collect();
-        self.learner.give_all(&labels);
+        self.learner.add_seed_labels(&labels);
     }
 }

@@ -7,9 +7,9 @@ use super::ids::{LabelValue, RowId};
 use crate::digest::Digest;
 use crate::fnv::Fnv;
 use crate::narrow::Renumbered;
-use crate::pool::PoolLearner;
+use crate::pool::RefitPool;
 use crate::rows::Rows;
-use crate::stop;
+use crate::stop::StopRule;
 
 /// A function that returns the displayed content of an item, by its row. Ledgers store the content and identify it by
 /// its SHA-256 digest.
@@ -34,9 +34,9 @@ pub struct LabelingPool {
     /// Items whose imported labels are skipped, because the items have changed since the import.
     pub changed_imports: Vec<Arc<str>>,
     /// Creates a fitting learner in its initial state.
-    pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
+    pub learner: Box<dyn Fn() -> RefitPool + Send + Sync>,
     /// The rule that advises when to stop.
-    pub stop: stop::Rule,
+    pub stop: StopRule,
 }
 
 impl LabelingPool {

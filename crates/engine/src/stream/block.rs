@@ -17,7 +17,7 @@ use crate::weights::{NARROW, Storage};
 mod row_loop;
 mod rows;
 
-use row_loop::{Progress, RowLoop};
+use row_loop::{LoopProgress, RowLoop};
 use rows::{LaneRows, NarrowRows, PlainRows};
 
 /// The scores, probabilities and queries of the observations of a block.
@@ -44,24 +44,24 @@ impl StreamLearner {
     pub fn learn_range(
         &mut self,
         rows: &Rows,
-        places: Range<usize>,
+        range: Range<usize>,
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<(), Diverged> {
-        assert!(places.end <= rows.len(), "there are {} rows, asked for up to {}", rows.len(), places.end);
-        assert!(places.len() <= labels.len(), "every row has a label");
+        assert!(range.end <= rows.len(), "there are {} rows, asked for up to {}", rows.len(), range.end);
+        assert!(range.len() <= labels.len(), "every row has a label");
         // Up to `WIDE` features, the index of a feature is the index of its weight.
         if WIDE < rows.dim().max(self.dim()) {
-            return self.learn_met(rows, places, labels, trace);
+            return self.learn_lazily(rows, range, labels, trace);
         }
-        self.learn_at(rows, places, labels, trace)
+        self.learn_at(rows, range, labels, trace)
     }
 
     /// Does the work of `learn_range` for features that are given by the indices of their weights.
     pub(super) fn learn_at(
         &mut self,
         rows: &Rows,
-        places: Range<usize>,
+        range: Range<usize>,
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<(), Diverged> {
@@ -72,17 +72,17 @@ impl StreamLearner {
         self.learner.widen(rows.dim());
         self.dim = self.dim.max(rows.dim());
         trace.restart(self.totals.observed + 1);
-        let (mut done, n) = (0, places.len());
+        let (mut done, n) = (0, range.len());
         while done < n {
             self.pass_marks();
             let left = (self.next_mark() - self.totals.observed).min((n - done).min(BLOCK) as u64) as usize;
             let was_warming_up = self.is_warming_up();
             if let Some(rule) = &fast_rule {
                 let labels = &labels[done..done + left];
-                let block = Block { rows, first: places.start + done, offset: done, labels };
+                let block = RowBlock { rows, first: range.start + done, offset: done, labels };
                 done += self.learn_block_fast(rule, &block, trace)?;
             } else {
-                self.learn_one(done, rows.row(places.start + done), labels[done], trace)?;
+                self.learn_one(done, rows.row(range.start + done), labels[done], trace)?;
                 done += 1;
             }
             if was_warming_up && !self.is_warming_up() {
@@ -99,11 +99,11 @@ impl StreamLearner {
     }
 
     /// Offers one row, and answers it if it is queried.
-    fn learn_one<X: Features>(&mut self, place: usize, x: X, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
+    fn learn_one<X: Features>(&mut self, position: usize, x: X, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
         let offer = self.offer_with(x, trace);
         trace.probabilities.push(offer.probability);
         if offer.asked {
-            trace.asked.push(place as u32);
+            trace.asked.push(position as u32);
             let scores = trace.scores.split_off(trace.scores.len() - self.scores.len());
             let done = self.learn(x, &scores, offer.probability, label);
             trace.scores.extend(scores);
@@ -126,7 +126,12 @@ impl StreamLearner {
 
     /// Processes a block on the table-driven path and returns the number of observations consumed: all, or those up to
     /// the end of the warm start. Bit-identical to calling `offer` and `answer` on each.
-    fn learn_block_fast(&mut self, rule: &ScoreRule, block: &Block<'_>, trace: &mut Trace) -> Result<usize, Diverged> {
+    fn learn_block_fast(
+        &mut self,
+        rule: &ScoreRule,
+        block: &RowBlock<'_>,
+        trace: &mut Trace,
+    ) -> Result<usize, Diverged> {
         let Some(guide) = rule.guide() else { return Ok(0) };
         let (n, before, asked_before) = (block.labels.len(), self.totals.observed, trace.asked.len());
         let mut coins = std::mem::take(&mut self.coins);
@@ -146,7 +151,7 @@ impl StreamLearner {
     fn learn_sequentially(
         &mut self,
         flips: &Flips<'_>,
-        block: &Block<'_>,
+        block: &RowBlock<'_>,
         trace: &mut Trace,
     ) -> (usize, Result<bool, Diverged>) {
         let mut done = 0;
@@ -172,7 +177,7 @@ impl StreamLearner {
     fn run_row_loop(
         &mut self,
         flips: &Flips<'_>,
-        &Block { rows, first, offset, labels }: &Block<'_>,
+        &RowBlock { rows, first, offset, labels }: &RowBlock<'_>,
         from: usize,
         trace: &mut Trace,
     ) -> (usize, bool) {
@@ -188,7 +193,13 @@ impl StreamLearner {
             scores: &mut trace.scores[offset..],
             asked: &mut trace.asked,
             first_index: offset,
-            progress: Progress { done: from, needs_step: false, settled: self.settled, steps: *steps, average_weight },
+            progress: LoopProgress {
+                done: from,
+                needs_step: false,
+                settled: self.settled,
+                steps: *steps,
+                average_weight,
+            },
         };
         let progress = match (rows, weights.storage_mut()) {
             (Rows::Dense(rows), storage) => {
@@ -230,7 +241,13 @@ impl StreamLearner {
 
 /// Runs a loop over dense rows up to row `n`, or up to the final rows of the data, which cannot be read in whole
 /// vectors.
-fn run_dense(row_loop: RowLoop<'_>, rows: PlainRows<'_>, is_whole: bool, storage: &mut Storage, n: usize) -> Progress {
+fn run_dense(
+    row_loop: RowLoop<'_>,
+    rows: PlainRows<'_>,
+    is_whole: bool,
+    storage: &mut Storage,
+    n: usize,
+) -> LoopProgress {
     let weights = match storage {
         Storage::Separate(weights) => weights,
         Storage::Interleaved(weights) => return row_loop.run(rows, weights.open(), n),
@@ -275,7 +292,7 @@ impl Trace {
 }
 
 /// Consecutive rows with their labels.
-struct Block<'a> {
+struct RowBlock<'a> {
     rows: &'a Rows,
     /// The index of the first among `rows`.
     first: usize,

@@ -3,11 +3,11 @@
 // These functions are parts of dispatched loops.
 #![allow(clippy::inline_always)]
 
-use super::{RowStep, Store};
+use super::{RowStep, WeightStore};
 use crate::simd::{LANES, Simd};
 
 /// The intercepts, and the weights by cache lines; numbers after the last weight are 0.
-type Lines<'a> = (&'a mut [f64], &'a mut [[f64; LANES]]);
+type LaneWeights<'a> = (&'a mut [f64], &'a mut [[f64; LANES]]);
 
 /// [`super::SeparateWeights`] of a model with one score, for dense rows with a number for every weight.
 pub(crate) struct DenseStore<'a> {
@@ -28,12 +28,12 @@ pub(crate) struct LaneRow<'a> {
 const ALL: [u32; LANES] = [u32::MAX; LANES];
 
 impl<'a> DenseStore<'a> {
-    pub(super) fn new((intercepts, weights): Lines<'a>, (intercept_sums, weight_sums): Lines<'a>) -> Self {
+    pub(super) fn new((intercepts, weights): LaneWeights<'a>, (intercept_sums, weight_sums): LaneWeights<'a>) -> Self {
         Self { intercepts, weights, intercept_sums, weight_sums }
     }
 }
 
-impl Store<LaneRow<'_>> for DenseStore<'_> {
+impl WeightStore<LaneRow<'_>> for DenseStore<'_> {
     #[inline(always)]
     fn score<S: Simd>(&self, simd: S, row: LaneRow<'_>) -> f64 {
         let [intercept] = *self.intercepts else { return 0.0 };

@@ -6,7 +6,7 @@
 
 use prefetch_index::prefetch_index;
 
-use super::{RowStep, Store};
+use super::{RowStep, WeightStore};
 use crate::features::Features;
 use crate::numbers::Zeros;
 use crate::simd::Simd;
@@ -113,7 +113,7 @@ pub(crate) struct InterleavedStore<'a> {
 }
 
 #[allow(clippy::inline_always, reason = "parts of dispatched loops")]
-impl<X: Features> Store<X> for InterleavedStore<'_> {
+impl<X: Features> WeightStore<X> for InterleavedStore<'_> {
     const IS_LARGE: bool = true;
 
     #[inline(always)]

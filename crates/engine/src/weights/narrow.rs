@@ -6,7 +6,7 @@
 // These functions are parts of dispatched loops.
 #![allow(clippy::inline_always)]
 
-use super::{RowStep, Store};
+use super::{RowStep, WeightStore};
 use crate::simd::Simd;
 
 /// The maximum number of features of a narrow row.
@@ -24,7 +24,7 @@ pub(crate) struct NarrowStore<'a> {
 /// A dense row; numbers after the last feature are 0.
 pub(crate) type NarrowRow = [f64; NARROW];
 
-impl Store<NarrowRow> for NarrowStore<'_> {
+impl WeightStore<NarrowRow> for NarrowStore<'_> {
     #[inline(always)]
     fn score<S: Simd>(&self, _simd: S, x: NarrowRow) -> f64 {
         let [a, b, c, d]: NarrowRow = std::array::from_fn(|j| x[j] * self.weights[j]);

@@ -3,7 +3,7 @@
 use super::dense::DenseStore;
 use super::narrow::NarrowStore;
 use super::parameters::Parameters;
-use super::{RowStep, Store};
+use super::{RowStep, WeightStore};
 use crate::features::Features;
 use crate::simd::Simd;
 
@@ -90,7 +90,7 @@ pub(crate) struct SeparateStore<'a> {
 }
 
 #[allow(clippy::inline_always, reason = "parts of dispatched loops")]
-impl<X: Features> Store<X> for SeparateStore<'_> {
+impl<X: Features> WeightStore<X> for SeparateStore<'_> {
     #[inline(always)]
     fn score<S: Simd>(&self, _simd: S, x: X) -> f64 {
         let [intercept, weights @ ..] = &*self.theta else { return 0.0 };

@@ -6,7 +6,7 @@ use querist_engine::coin::Coin;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
@@ -63,7 +63,7 @@ impl LearnerRecipe {
 }
 
 /// Creates a fitting learner with default settings except for the rule.
-pub(crate) fn fitted(rows: &Rows, labels: Labels, rule_name: &str, seed: u64) -> PoolLearner {
+pub(crate) fn fitted(rows: &Rows, labels: Labels, rule_name: &str, seed: u64) -> RefitPool {
     fitted_by(rows, labels, rule_name, Draw::Scan, Objective::AsAsked, seed)
 }
 
@@ -75,15 +75,15 @@ pub(crate) fn fitted_by(
     draw: Draw,
     objective: Objective,
     seed: u64,
-) -> PoolLearner {
+) -> RefitPool {
     let loss = if labels == Labels::Numbers { "squared" } else { "logistic" };
     let task = task::parse(loss, labels).unwrap();
     let refit = Refit::new(&*task, true, rows.empty_like(), None, seed).unwrap();
     let rules = Rules::only(rule::parse(rule_name, loss, labels).unwrap());
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
     let learner = Learner::new(task, true, rows.dim(), optimizer, Steps::new(StepSize::Auto), None).unwrap();
-    let settings = PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed };
-    PoolLearner::new(learner, rules, rows.len(), settings).unwrap().fitted_by(refit, objective, ColdStart::new(labels))
+    let settings = RefitSettings { draw, seed, refit, objective, labels };
+    RefitPool::new(learner, rules, rows.len(), settings).unwrap()
 }
 
 /// Generates rows uniform on [−1, 1]ᵈ and labels that mostly follow the first feature.

@@ -2,7 +2,7 @@
 
 use querist_engine::coin::Coin;
 use querist_engine::estimate::{
-    Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Warning, fold, levelled,
+    DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range, Warning, fold, leveled_weights,
 };
 
 use crate::world::{Drawing, TwoClassPool, learn};
@@ -21,7 +21,7 @@ fn leveled_weights_agree_with_the_formula() {
         for m in 1..=labels {
             let (at, q) = (m as f64, run.draws[m - 1].probability);
             let v = if labels == 300 { 1.0 } else { 1.0 + (n - count) / (n - at) * (1.0 / ((n - at + 1.0) * q) - 1.0) };
-            assert!((levelled(300, &run.draws)[m - 1] - v).abs() <= 1e-12 * v.max(1.0));
+            assert!((leveled_weights(300, &run.draws)[m - 1] - v).abs() <= 1e-12 * v.max(1.0));
             plain += v * losses[m - 1] / count;
             let share = n * (n - count) / (count * (n - at) * (n - at + 1.0));
             by_readings += if labels < 300 { share * readings[m - 1] } else { 0.0 };
@@ -33,14 +33,14 @@ fn leveled_weights_agree_with_the_formula() {
 }
 
 /// Visits every sequence of draws from a pool whose probabilities depend on all earlier draws.
-fn every_run(pool: usize, labels: usize, visit: &mut impl FnMut(&[usize], &[Draw], f64)) {
+fn every_run(pool: usize, labels: usize, visit: &mut impl FnMut(&[usize], &[DrawProbability], f64)) {
     fn walk(
         pool: usize,
         labels: usize,
         taken: &mut Vec<usize>,
-        draws: &mut Vec<Draw>,
+        draws: &mut Vec<DrawProbability>,
         chance: f64,
-        visit: &mut impl FnMut(&[usize], &[Draw], f64),
+        visit: &mut impl FnMut(&[usize], &[DrawProbability], f64),
     ) {
         if taken.len() == labels {
             visit(taken, draws, chance);
@@ -53,7 +53,7 @@ fn every_run(pool: usize, labels: usize, visit: &mut impl FnMut(&[usize], &[Draw
         let total: f64 = preference.iter().sum();
         for (&item, preference) in left.iter().zip(&preference) {
             taken.push(item);
-            draws.push(Draw { probability: preference / total, floor: 0.02 / total });
+            draws.push(DrawProbability { probability: preference / total, floor: 0.02 / total });
             walk(pool, labels, taken, draws, chance * preference / total, visit);
             taken.pop();
             draws.pop();
@@ -81,7 +81,7 @@ fn expectations_are_exact() {
             variance += chance * (estimate.value - truth).powi(2);
             for (m, reading) in estimator.readings(&drawn, draws).unwrap().into_iter().enumerate() {
                 readings[m] += chance * reading;
-                weights[m] += chance * levelled(6, draws)[m];
+                weights[m] += chance * leveled_weights(6, draws)[m];
                 let left = 6.0 - m as f64;
                 if labels < 6 {
                     let share = 6.0 * (6.0 - labels as f64) / (labels as f64 * (left - 1.0) * left);
@@ -107,8 +107,10 @@ fn the_anytime_valid_interval_covers_exactly() {
             let mut missed = 0.0;
             every_run(7, 5, &mut |items, draws, chance| {
                 let holds: Vec<bool> = items.iter().map(|&i| i < ones).collect();
-                let draws: Vec<Draw> =
-                    draws.iter().map(|d| Draw { floor: if floored { d.floor } else { 0.0 }, ..*d }).collect();
+                let draws: Vec<DrawProbability> = draws
+                    .iter()
+                    .map(|d| DrawProbability { floor: if floored { d.floor } else { 0.0 }, ..*d })
+                    .collect();
                 let (low, high) = Estimator::new(7).share(&holds, &draws).unwrap().anytime.unwrap();
                 let truth = ones as f64 / 7.0;
                 missed += chance * f64::from(truth < low - 1e-9 || truth > high + 1e-9);
@@ -135,10 +137,10 @@ fn a_completely_drawn_pool_has_exact_scores() {
     let possible = pool.possible(&theta);
     let drawn: Vec<f64> = run.items.iter().flat_map(|item| &possible[2 * item..][..2]).copied().collect();
     let visit_all = |visit: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(visit);
-    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &visit_all };
-    let doubts = estimator.doubts(&foreseen, &judged, &run.draws).unwrap();
-    let doubted = estimator.accuracy(&judged, &run.draws, doubts.as_ref()).unwrap();
-    let all = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(doubted)];
+    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all };
+    let tests = estimator.score_tests(&matrix, &judged, &run.draws).unwrap();
+    let tested = estimator.accuracy(&judged, &run.draws, tests.as_ref()).unwrap();
+    let all = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(tested)];
     for (estimate, truth) in all.into_iter().zip(expected.into_iter().chain([expected[0]])) {
         let estimate = estimate.unwrap();
         let (low, high) = estimate.anytime.unwrap();
@@ -152,26 +154,31 @@ fn a_completely_drawn_pool_has_exact_scores() {
 
 /// Returns the accuracy estimated with score tests, for two classes and a pool of 2,000 items, a share of which the
 /// model is unsure of.
-fn doubted(judged: &[Judgement], draws: &[Draw], is_doubtful: &dyn Fn(usize) -> bool, share: f64) -> Estimate {
+fn widened(
+    judged: &[Judgement],
+    draws: &[DrawProbability],
+    is_doubtful: &dyn Fn(usize) -> bool,
+    share: f64,
+) -> Estimate {
     let losses = |is_doubtful: bool| if is_doubtful { [0.5, 0.9] } else { [0.001, 6.9] };
     let drawn: Vec<f64> = (0..draws.len()).flat_map(|m| losses(is_doubtful(m))).collect();
     let visit_all =
         |visit: &mut dyn FnMut(&[f64])| (0..2000).for_each(|i| visit(&losses(f64::from(i) < share * 2000.0)));
     let estimator = Estimator::new(2000);
-    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &visit_all };
-    let doubts = estimator.doubts(&foreseen, judged, draws).unwrap();
-    estimator.accuracy(judged, draws, doubts.as_ref()).unwrap()
+    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all };
+    let tests = estimator.score_tests(&matrix, judged, draws).unwrap();
+    estimator.accuracy(judged, draws, tests.as_ref()).unwrap()
 }
 
 /// For identical items the interval is Wilson's at n/(1 − n/N) draws, however unsure the model is, up to the
 /// interpolation of its end.
 #[test]
 fn score_tests_of_identical_items_yield_wilsons_interval() {
-    let draws: Vec<Draw> = (0..80).map(|m| Draw::uniform(2000 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..80).map(|m| DrawProbability::uniform(2000 - m)).collect();
     let judged = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 80];
     let wilson = 1.0 - 3.8415 / (80.0 / 0.96 + 3.8415);
     for share in [0.0, 1.0] {
-        let estimate = doubted(&judged, &draws, &|_| share == 1.0, share);
+        let estimate = widened(&judged, &draws, &|_| share == 1.0, share);
         assert!(estimate.value == 1.0 && estimate.high == 1.0, "{estimate:?}");
         assert!((estimate.low - wilson).abs() < 2e-3, "{estimate:?}, {wilson}");
     }
@@ -184,33 +191,33 @@ fn unsure_heavy_draws_widen_the_interval() {
     let heavy = |m: usize| m < 40;
     let draw = |m: usize| {
         let probability = if heavy(m) { 0.25 } else { 4.0 } / (2000 - m) as f64;
-        Draw { probability, floor: 0.2 / 2000.0 }
+        DrawProbability { probability, floor: 0.2 / 2000.0 }
     };
-    let draws: Vec<Draw> = (0..80).map(draw).collect();
+    let draws: Vec<DrawProbability> = (0..80).map(draw).collect();
     let judged = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 80];
     let (doubtful, sure) =
-        (doubted(&judged, &draws, &|m| heavy(m), 0.5), doubted(&judged, &draws, &|m| !heavy(m), 0.5));
+        (widened(&judged, &draws, &|m| heavy(m), 0.5), widened(&judged, &draws, &|m| !heavy(m), 0.5));
     assert_eq!(doubtful.value, sure.value);
     assert!(doubtful.low < sure.low - 0.01 && doubtful.high == sure.high, "{doubtful:?} {sure:?}");
 }
 
 #[test]
 fn score_tests_need_a_loss_for_each_class_of_each_draw() {
-    let draws = [Draw::uniform(10), Draw::uniform(9)];
+    let draws = [DrawProbability::uniform(10), DrawProbability::uniform(9)];
     let judged = [Judgement { loss: 0.0, predicted: 0, truth: 1 }; 2];
     let of = |drawn: &[f64], classes: usize| {
-        let foreseen = Foreseen { drawn, classes, pool: &|visit| visit(&[0.1, 2.0]) };
-        Estimator::new(10).doubts(&foreseen, &judged, &draws).err()
+        let matrix = LossMatrix { drawn, classes, pool: &|visit| visit(&[0.1, 2.0]) };
+        Estimator::new(10).score_tests(&matrix, &judged, &draws).err()
     };
     assert_eq!(of(&[0.1, 2.0, 0.2, 1.0], 2), None);
-    assert_eq!(of(&[0.1, 2.0, 0.2], 2), Some(Invalid::Possible { losses: 3, pool: 2 }));
+    assert_eq!(of(&[0.1, 2.0, 0.2], 2), Some(Invalid::LossMatrix { losses: 3, pool: 2 }));
     assert_eq!(of(&[0.1, 2.0], 1), Some(Invalid::Answer { draw: 0 }));
 }
 
 /// A model that hardly separates ten classes predicts little, but its accuracy still has an interval.
 #[test]
 fn a_model_that_hardly_separates_classes_has_an_interval() {
-    let draws: Vec<Draw> = (0..200).map(|m| Draw::uniform(2000 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..200).map(|m| DrawProbability::uniform(2000 - m)).collect();
     let judge = |m: usize| Judgement {
         loss: 2.3,
         predicted: m % 10,
@@ -222,23 +229,20 @@ fn a_model_that_hardly_separates_classes_has_an_interval() {
     let visit_all =
         |visit: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| visit(&losses(item).collect::<Vec<f64>>()));
     let estimator = Estimator::new(2000);
-    let foreseen = Foreseen { drawn: &drawn, classes: 10, pool: &visit_all };
-    let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
-    let (doubted, plain) = (
-        estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap(),
+    let matrix = LossMatrix { drawn: &drawn, classes: 10, pool: &visit_all };
+    let tests = estimator.score_tests(&matrix, &judged, &draws).unwrap();
+    let (tested, plain) = (
+        estimator.accuracy(&judged, &draws, tests.as_ref()).unwrap(),
         estimator.accuracy(&judged, &draws, None).unwrap(),
     );
     // Items are nearly identical, so score tests add nothing to Wilson's interval but the term for undrawn items.
-    assert!(
-        (doubted.low - plain.low).abs() < 0.01 && (doubted.high - plain.high).abs() < 0.01,
-        "{doubted:?} {plain:?}"
-    );
+    assert!((tested.low - plain.low).abs() < 0.01 && (tested.high - plain.high).abs() < 0.01, "{tested:?} {plain:?}");
 }
 
 /// An event that was never seen gets an upper bound, but is not excluded.
 #[test]
 fn an_unseen_event_is_bounded_but_not_excluded() {
-    let draws: Vec<Draw> = (0..100).map(|m| Draw::uniform(10_000 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..100).map(|m| DrawProbability::uniform(10_000 - m)).collect();
     let estimate = Estimator::new(10_000).share(&[false; 100], &draws).unwrap();
     // Wilson's upper end z²/(n + z²), with one percent less uncertainty for the one percent that was drawn.
     assert!(estimate.value == 0.0 && estimate.low == 0.0 && (estimate.high - 0.0366).abs() < 5e-4, "{estimate:?}");
@@ -252,7 +256,7 @@ fn an_unseen_event_is_bounded_but_not_excluded() {
 /// Unbounded values have no anytime-valid interval; clipped ones do, and all numbers are then of the clipped values.
 #[test]
 fn a_range_clips_values() {
-    let draws: Vec<Draw> = (0..50).map(|m| Draw::uniform(500 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..50).map(|m| DrawProbability::uniform(500 - m)).collect();
     let losses: Vec<f64> = (0..50).map(|m| f64::from(m) / 10.0).collect();
     let estimator = Estimator::new(500);
     assert_eq!(estimator.mean(&losses, &draws, Range::Unbounded).unwrap().anytime, None);
@@ -285,12 +289,12 @@ fn more_confidence_widens_intervals() {
 
 #[test]
 fn unreliable_estimates_warn_and_invalid_draws_are_errors() {
-    let draws: Vec<Draw> = (0..60).map(|m| Draw::uniform(600 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..60).map(|m| DrawProbability::uniform(600 - m)).collect();
     let estimator = Estimator::new(600);
     let few = estimator.share(&[true; 10], &draws[..10]).unwrap();
     assert_eq!(few.warning, Some(Warning::FewDraws { draws: 10 }));
     let mut uneven = draws.clone();
-    uneven[3] = Draw { probability: 1e-5, floor: 1e-6 };
+    uneven[3] = DrawProbability { probability: 1e-5, floor: 1e-6 };
     let estimate = estimator.share(&[true; 60], &uneven).unwrap();
     assert!(matches!(estimate.warning, Some(Warning::UnevenWeights { draws: 60, .. })), "{estimate:?}");
     let judged: Vec<Judgement> =
@@ -299,13 +303,13 @@ fn unreliable_estimates_warn_and_invalid_draws_are_errors() {
     assert_eq!(scores.recall.unwrap().warning, Some(Warning::FewCases { cases: 3 }));
     assert_eq!(estimator.accuracy(&judged, &draws, None).unwrap().warning, None);
 
-    let mean = |values: &[f64], draws: &[Draw], range| estimator.mean(values, draws, range).unwrap_err();
+    let mean = |values: &[f64], draws: &[DrawProbability], range| estimator.mean(values, draws, range).unwrap_err();
     assert_eq!(mean(&[], &[], Range::Unbounded), Invalid::NoDraws);
     assert_eq!(mean(&[1.0], &draws, Range::Unbounded), Invalid::Lengths { values: 1, draws: 60 });
     assert_eq!(mean(&[f64::NAN; 60], &draws, Range::Unbounded), Invalid::Value { draw: 0 });
     assert_eq!(mean(&[1.0; 60], &draws, Range::Within(1.0, 1.0)), Invalid::Range);
     for (probability, floor) in [(0.0, 0.0), (1.5, 0.0), (f64::NAN, 0.0), (0.1, 0.2), (0.1, -1.0)] {
-        let wrong = mean(&[1.0], &[Draw { probability, floor }], Range::Unbounded);
+        let wrong = mean(&[1.0], &[DrawProbability { probability, floor }], Range::Unbounded);
         assert!(matches!(wrong, Invalid::Probability { draw: 0, .. }), "{probability} {floor}");
     }
     let rejected = Estimator::new(59).share(&[true; 60], &draws).unwrap_err();

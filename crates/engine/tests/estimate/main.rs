@@ -1,10 +1,10 @@
 //! Estimates from adaptively requested labels: unbiased, with valid intervals.
 
 mod laws;
-mod possible;
+mod loss_matrix;
 #[path = "../common/record.rs"]
 mod record;
 mod runs;
 mod stop;
-mod twin;
+mod random_twin;
 mod world;

@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use querist_engine::estimate::{self, Estimate, Estimator, Foreseen, Judgement, Twin, fold};
+use querist_engine::estimate::{self, Estimate, Estimator, Judgement, LossMatrix, RandomTwin, fold};
 
 use crate::record::CoverageRecord;
 use crate::world::{Chance, Drawing, RunDraws, TwoClassPool, learn};
@@ -38,13 +38,13 @@ impl PoolJudgment {
         let possible = |item: &usize| &self.possible[2 * item..][..2];
         let drawn_losses: Vec<f64> = run.items.iter().flat_map(possible).copied().collect();
         let visit_all = |visit: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(2).for_each(visit);
-        let foreseen = Foreseen { drawn: &drawn_losses, classes: 2, pool: &visit_all };
-        let doubts = estimator.doubts(&foreseen, &drawn, &run.draws).unwrap();
-        let known = estimator.accuracy(&drawn, &run.draws, doubts.as_ref()).unwrap();
-        let of_class = estimator.class_scores(&drawn, &run.draws, 1, doubts.as_ref()).unwrap();
+        let matrix = LossMatrix { drawn: &drawn_losses, classes: 2, pool: &visit_all };
+        let tests = estimator.score_tests(&matrix, &drawn, &run.draws).unwrap();
+        let known = estimator.accuracy(&drawn, &run.draws, tests.as_ref()).unwrap();
+        let of_class = estimator.class_scores(&drawn, &run.draws, 1, tests.as_ref()).unwrap();
         let scores = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)];
-        let doubted = [Some(known), of_class.precision, of_class.recall, of_class.f1];
-        std::array::from_fn(|index| if index < 6 { scores[index] } else { doubted[index - 6] })
+        let tested = [Some(known), of_class.precision, of_class.recall, of_class.f1];
+        std::array::from_fn(|index| if index < 6 { scores[index] } else { tested[index - 6] })
     }
 
     /// Returns the mean log loss estimated without the loss matrix.
@@ -77,31 +77,31 @@ const SCORES: [&str; 10] = [
     "F1",
     "log loss",
     "squares",
-    "accuracy with doubts",
-    "precision with doubts",
-    "recall with doubts",
-    "F1 with doubts",
+    "accuracy with score tests",
+    "precision with score tests",
+    "recall with score tests",
+    "F1 with score tests",
 ];
 
 /// The seeds to run, and the expected coverage of intervals: of log losses, of score tests, and of all others.
 struct ExpectedCoverage {
     seeds: Range<u64>,
     log_losses: RangeInclusive<f64>,
-    doubted: RangeInclusive<f64>,
+    tested: RangeInclusive<f64>,
     others: RangeInclusive<f64>,
 }
 
 /// The nominal coverage, within three standard deviations of 1,000 runs. Means over a few huge losses change in jumps,
 /// so intervals of log losses may cover too much.
 const TAME: ExpectedCoverage =
-    ExpectedCoverage { seeds: 0..1000, log_losses: 0.93..=1.0, doubted: 0.93..=1.0, others: 0.93..=0.97 };
+    ExpectedCoverage { seeds: 0..1000, log_losses: 0.93..=1.0, tested: 0.93..=1.0, others: 0.93..=0.97 };
 /// Pools and seeds on which the constants of the intervals were not tuned.
 const FRESH: ExpectedCoverage = ExpectedCoverage { seeds: 90_000..91_000, others: 0.93..=0.99, ..TAME };
 /// A few heavy draws carry too little information for exact coverage.
 const UNEVEN: ExpectedCoverage = ExpectedCoverage { others: 0.93..=1.0, ..TAME };
 /// Some labels are wrong, which an overconfident model does not predict.
 const NOISY: ExpectedCoverage =
-    ExpectedCoverage { log_losses: 0.9..=1.0, doubted: 0.86..=0.98, others: 0.85..=0.98, ..TAME };
+    ExpectedCoverage { log_losses: 0.9..=1.0, tested: 0.86..=0.98, others: 0.85..=0.98, ..TAME };
 
 /// Asserts that means and ratios are unbiased, while the plain share of the drawn items is far off. Fixed-sample
 /// intervals cover as expected, and anytime-valid ones in at least 95 % of complete runs. With the loss matrix,
@@ -132,7 +132,7 @@ fn check_coverage(
         let covered = record.coverage();
         let promised = match *score {
             "log loss" => &expected.log_losses,
-            score if score.ends_with("doubts") => &expected.doubted,
+            score if score.ends_with("tests") => &expected.tested,
             _ => &expected.others,
         };
         assert!(record.bias().abs() < 3.5, "{score}: {record}");
@@ -224,7 +224,7 @@ fn intervals_cover_on_pools_they_were_not_tuned_on() {
 fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
     let pool = TwoClassPool::clouds(600, 0.4, 2.0, 4);
     let how = Drawing { labels: 100, chance: 0.2, sharpness: 1 };
-    let (mut levelled, mut plain) = (CoverageRecord::default(), CoverageRecord::default());
+    let (mut leveled, mut plain) = (CoverageRecord::default(), CoverageRecord::default());
     for seed in 0..RUNS {
         let run = learn(&pool, how, seed);
         let (n, labels) = (pool.len() as f64, how.labels as f64);
@@ -236,12 +236,12 @@ fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
             known += f64::from(run.wrong[m]);
         }
         let estimate = Estimator::new(pool.len()).share(&run.wrong, &run.draws).unwrap();
-        levelled.add(Some(estimate), truth);
+        leveled.add(Some(estimate), truth);
         plain.add(Some(Estimate { value: known / labels, ..estimate }), truth);
     }
-    assert!(levelled.bias().abs() < 3.5 && plain.bias() > 15.0, "{levelled}; {plain}");
-    let covered = levelled.coverage();
-    assert!((0.93..=0.97).contains(&covered), "{levelled}");
+    assert!(leveled.bias().abs() < 3.5 && plain.bias() > 15.0, "{leveled}; {plain}");
+    let covered = leveled.coverage();
+    assert!((0.93..=0.97).contains(&covered), "{leveled}");
 }
 
 /// Models fitted without an item's fold are judged without bias; judged by their own training data, they look too good.
@@ -255,7 +255,7 @@ fn cross_fitted_estimates_are_unbiased() {
     for seed in 0..RUNS / 2 {
         let run = learn(&pool, how, seed);
         let ids: Vec<u64> = run.items.iter().map(|&i| i as u64).collect();
-        let twin = Twin::of(pool.len(), seed, &run.draws, &ids);
+        let twin = RandomTwin::of(pool.len(), seed, &run.draws, &ids);
         let twins: Vec<usize> = twin.members().iter().map(|&m| run.items[m]).collect();
         let of = |item: usize| fold(seed, item as u64, folds);
         for (labeled, record) in [(&run.items, &mut fair), (&twins, &mut of_twin)] {

@@ -1,12 +1,12 @@
 //! Advice on stopping: its wording, and its error rate.
 
-use querist_engine::estimate::{Draw, Estimate, Estimator, Range};
-use querist_engine::stop::{Better, Gain, Outlook, Progress, Rule, accuracy_readings};
+use querist_engine::estimate::{DrawProbability, Estimate, Estimator, Range};
+use querist_engine::stop::{Better, Gain, Outlook, Progress, StopRule, accuracy_readings};
 
 use crate::world::{Chance, Drawing, TwoClassPool, learn};
 
 fn estimate(low: f64, high: f64) -> Estimate {
-    let draws: Vec<Draw> = (0..40).map(|m| Draw::uniform(400 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..40).map(|m| DrawProbability::uniform(400 - m)).collect();
     let estimate = Estimator::new(400).share(&[true; 40], &draws).unwrap();
     Estimate { anytime: Some((low, high)), ..estimate }
 }
@@ -15,35 +15,35 @@ fn estimate(low: f64, high: f64) -> Estimate {
 fn each_rule_gives_a_reason() {
     let score = estimate(0.87, 0.96);
     let progress = Progress::of_accuracy(120, Some(&score), &[]);
-    let says = |rule: &Rule, progress: &Progress, stop: bool, why: &str| {
+    let says = |rule: &StopRule, progress: &Progress, stop: bool, why: &str| {
         let advice = rule.advise(progress);
         assert_eq!((advice.stop, advice.why.as_str()), (stop, why));
     };
     let sure = "accuracy is at least 0.87 with 97.5 % confidence, however often one looks";
     let reached = format!("{sure}: the target is reached, at least 0.85");
     let not_yet = format!("{sure}: the target is not shown to be reached, at least 0.9");
-    says(&Rule::Target(0.85), &progress, true, &reached);
-    says(&Rule::Target(0.9), &progress, false, &not_yet);
+    says(&StopRule::Target(0.85), &progress, true, &reached);
+    says(&StopRule::Target(0.9), &progress, false, &not_yet);
     let spent = "the budget of 100 labels is spent";
-    says(&Rule::Budget(100), &progress, true, spent);
-    says(&Rule::Budget(150), &progress, false, "30 of 150 labels are left in the budget");
+    says(&StopRule::Budget(100), &progress, true, spent);
+    says(&StopRule::Budget(150), &progress, false, "30 of 150 labels are left in the budget");
     let few = "too few labels to say what 10 more would do for accuracy";
-    says(&Rule::Gain { batch: 10, below: 0.01 }, &progress, false, few);
+    says(&StopRule::Gain { batch: 10, below: 0.01 }, &progress, false, few);
 
-    let two = |a: &Rule, b: &Rule| vec![a.clone(), b.clone()];
-    let (far, bought) = (Rule::Target(0.9), Rule::Budget(100));
-    says(&Rule::Any(two(&far, &bought)), &progress, true, spent);
-    says(&Rule::All(two(&far, &bought)), &progress, false, &not_yet);
-    says(&Rule::All(two(&Rule::Target(0.85), &bought)), &progress, true, &format!("{reached}; {spent}"));
-    says(&Rule::All(vec![]), &progress, false, "no rule was given");
-    says(&Rule::Any(vec![]), &progress, false, "no rule was given");
+    let two = |a: &StopRule, b: &StopRule| vec![a.clone(), b.clone()];
+    let (far, bought) = (StopRule::Target(0.9), StopRule::Budget(100));
+    says(&StopRule::Any(two(&far, &bought)), &progress, true, spent);
+    says(&StopRule::All(two(&far, &bought)), &progress, false, &not_yet);
+    says(&StopRule::All(two(&StopRule::Target(0.85), &bought)), &progress, true, &format!("{reached}; {spent}"));
+    says(&StopRule::All(vec![]), &progress, false, "no rule was given");
+    says(&StopRule::Any(vec![]), &progress, false, "no rule was given");
 
     let loss = Progress { name: "loss", better: Better::Lower, ..progress };
-    assert!(Rule::Target(0.97).advise(&loss).stop && !Rule::Target(0.95).advise(&loss).stop);
+    assert!(StopRule::Target(0.97).advise(&loss).stop && !StopRule::Target(0.95).advise(&loss).stop);
     let unbounded = Estimate { anytime: None, ..score };
-    let advice = Rule::Target(9.0).advise(&Progress { score: Some(&unbounded), ..loss });
+    let advice = StopRule::Target(9.0).advise(&Progress { score: Some(&unbounded), ..loss });
     assert!(!advice.stop && advice.why.contains("no bound"), "{advice:?}");
-    assert!(!Rule::Target(9.0).advise(&Progress { score: None, ..loss }).stop);
+    assert!(!StopRule::Target(9.0).advise(&Progress { score: None, ..loss }).stop);
 }
 
 /// A target that no model of the run reaches is reported as reached in at most 2.5 % of runs, however often one checks.
@@ -68,8 +68,8 @@ fn targets_are_rarely_reported_before_they_are_reached() {
         let (low, high) = errors.anytime.unwrap();
         let accuracy = Estimate { value: 1.0 - errors.value, anytime: Some((1.0 - high, 1.0 - low)), ..errors };
         let progress = Progress::of_accuracy(how.labels, Some(&accuracy), &[]);
-        wrongly += u32::from(Rule::Target(best + 1e-6).advise(&progress).stop);
-        found += u32::from(Rule::Target(best - 0.15).advise(&progress).stop);
+        wrongly += u32::from(StopRule::Target(best + 1e-6).advise(&progress).stop);
+        found += u32::from(StopRule::Target(best - 0.15).advise(&progress).stop);
     }
     assert!(f64::from(wrongly) <= 0.025 * f64::from(runs as u32), "{wrongly}");
     assert!(f64::from(found) > 0.9 * f64::from(runs as u32), "{found}");
@@ -127,12 +127,12 @@ fn readings_of_accuracy_mirror_those_of_errors() {
     let mean = estimator.mean(&errors, &run.draws, Range::Unbounded).unwrap().value;
     let score = estimate(0.5, 1.0);
     let progress = Progress::of_accuracy(200, Some(&score), &readings);
-    let advice = Rule::Gain { batch: 1, below: 0.05 }.advise(&progress);
+    let advice = StopRule::Gain { batch: 1, below: 0.05 }.advise(&progress);
     assert!(
         advice.stop && advice.why.starts_with("1 more labels are expected to better accuracy by"),
         "{advice:?} {mean}"
     );
-    assert!(!Rule::Gain { batch: 200, below: 1e-4 }.advise(&progress).stop);
+    assert!(!StopRule::Gain { batch: 200, below: 1e-4 }.advise(&progress).stop);
 }
 
 /// On a curve 0.9 − 0.3/√m without noise, the extrapolation is the curve itself, and so are the labels to a target.
@@ -157,4 +157,17 @@ fn labels_to_a_target_agree_with_the_curve() {
         assert_eq!(outlook.labels_to(sign * 0.1, &score, 10_000).most, Some(0), "reached already");
     }
     assert!(Outlook::of(&[0.5; 29], Better::Higher, 0.95).is_none());
+}
+
+#[test]
+fn names_of_stopping_rules_parse_and_print_the_same() {
+    let parsed: StopRule = "target=0.95, gain=0.002".parse().unwrap();
+    let expected = vec![StopRule::Target(0.95), StopRule::Gain { batch: 50, below: 0.002 }];
+    assert_eq!(parsed, StopRule::Any(expected));
+    assert_eq!(parsed.to_string(), "target=0.95,gain=0.002");
+    let error = |text: &str| text.parse::<StopRule>().unwrap_err().to_string();
+    assert_eq!(error("targt=0.9"), "`targt=0.9`: unknown stopping rule; did you mean `target`?");
+    for text in ["", "target", "target=x", "target=inf", "gain=0", "gain=-1", "budget=9"] {
+        assert!(text.parse::<StopRule>().is_err(), "{text}");
+    }
 }

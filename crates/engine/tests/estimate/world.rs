@@ -1,7 +1,7 @@
 //! Simulated pools with known answers, and active learners that draw from them.
 
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::estimate::{Draw, Judgement};
+use querist_engine::estimate::{DrawProbability, Judgement};
 
 /// A sequence of random numbers for a run.
 pub(crate) struct Chance {
@@ -126,7 +126,7 @@ pub(crate) struct Drawing {
 #[derive(Default)]
 pub(crate) struct RunDraws {
     pub(crate) items: Vec<usize>,
-    pub(crate) draws: Vec<Draw>,
+    pub(crate) draws: Vec<DrawProbability>,
     /// `true` if the model just before the answer was wrong on the item.
     pub(crate) wrong: Vec<bool>,
     /// Before each draw, the number of remaining items the model is wrong on.
@@ -166,7 +166,7 @@ pub(crate) fn learn(pool: &TwoClassPool, how: Drawing, seed: u64) -> RunDraws {
         let item = left.swap_remove(index);
         let probability = how.chance / count + (1.0 - how.chance) * uncertainty[item] / total;
         total -= uncertainty[item];
-        run.draws.push(Draw { probability, floor: how.chance / count });
+        run.draws.push(DrawProbability { probability, floor: how.chance / count });
         run.items.push(item);
         run.wrong.push(pool.is_wrong(&theta, item));
         wrong -= f64::from(run.wrong[m]);

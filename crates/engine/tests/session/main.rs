@@ -9,15 +9,15 @@ use querist_engine::coin::Coin;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
 use querist_engine::rule;
 use querist_engine::session::{
     AnswerId, AnswerOutcome, AskId, BackgroundFitter, LabelValue, LabelingPool, NoMore, Rejection, Response, RowId,
     Session, SessionEvent, SessionSettings, SessionTime,
 };
 use querist_engine::step::{StepSize, Steps};
-use querist_engine::stop::Rule as Stop;
-use querist_engine::stream::{Importance, Rules};
+use querist_engine::stop::StopRule as Stop;
+use querist_engine::stream::Rules;
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 
@@ -39,14 +39,10 @@ fn pool(items: usize, imported: Vec<(usize, f64)>) -> Arc<LabelingPool> {
         let rule = rule::parse("margin:share=0.05,floor=0.2", "logistic", Labels::Binary).unwrap();
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
         let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None).unwrap();
-        let (draw, replacement) = (Draw::Scan, Replacement::Without);
-        let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
         let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).unwrap().fitted_by(
-            refit,
-            Objective::AsAsked,
-            ColdStart::new(Labels::Binary),
-        )
+        let (draw, objective, labels) = (Draw::Scan, Objective::AsAsked, Labels::Binary);
+        let settings = RefitSettings { draw, seed: 1, refit, objective, labels };
+        RefitPool::new(learner, Rules { warm: None, rule }, items, settings).unwrap()
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
     let fingerprints = (0..items as u64).collect();

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use querist_engine::narrow::Renumbered;
-use querist_engine::pool::{Draw, Objective};
+use querist_engine::pool::{Draw, Objective, PoolLearner as _};
 use querist_engine::session::{LabelingPool, SessionSettings, SessionTime};
 use querist_engine::step::StepSize;
-use querist_engine::stop::Rule;
+use querist_engine::stop::StopRule;
 use querist_engine::task::Labels;
 use querist_ledger::{Ledger, Record};
 
@@ -90,10 +90,10 @@ pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -
     let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
     let make = move || {
         let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
-        build::fitted_pool(&settings, &resolved, Draw::Scan, fitted, count)
+        build::refit_pool(&settings, &resolved, Draw::Scan, fitted, count)
     };
     let rule = make()?.rules().rule.name();
-    let stop = Rule::Gain { batch: 50, below: 0.002 };
+    let stop = StopRule::Gain { batch: 50, below: 0.002 };
     let learner = Box::new(move || make().expect("it was made before"));
     let content = Box::new(move |row| displayed.content(row));
     let hidden = hidden.digests;

@@ -19,7 +19,7 @@ use super::location::{self, Moved};
 use crate::build;
 use crate::error::{Context, Result, bail};
 use crate::files::FileSettings;
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 
 /// The notes of the locations of data and images, if they differ from the header.
 const DATA: &str = "data";
@@ -41,7 +41,7 @@ pub struct SessionHeader {
     /// The classes with their codes; empty for numbers.
     pub labels: Vec<(String, f64)>,
     /// The settings of the learner.
-    pub settings: Settings,
+    pub settings: LearnerSettings,
 }
 
 /// The location of the items, and the settings for reading them.

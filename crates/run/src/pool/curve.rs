@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use querist_data::Batch;
-use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::pool::{Drawn, PoolLearner as _};
 use querist_engine::scorer::Score;
 
+use super::RunLearner;
 use super::test_rows::TestRows;
 
 /// A point of a learning curve.
@@ -40,7 +41,7 @@ impl Diary {
     pub(super) fn see(
         &mut self,
         keeps_asks: bool,
-        learner: &PoolLearner,
+        learner: &RunLearner,
         drawn: &[(String, Drawn)],
         test: Option<(&TestRows, &Batch)>,
     ) {
@@ -61,12 +62,12 @@ impl Diary {
     }
 
     /// Measures the averaged and the last parameters at the end of a run, and ends the curve there.
-    pub(super) fn end(&mut self, learner: &PoolLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
+    pub(super) fn end(&mut self, learner: &RunLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
         self.curve.pop_if(|point| point.labels == learner.answered());
         self.measure(learner, test, pool)
     }
 
-    fn measure(&mut self, learner: &PoolLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
+    fn measure(&mut self, learner: &RunLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
         let labels = learner.answered();
         let (mean, last) = test.scores(learner.learner(), pool);
         self.curve.push(CurvePoint { labels, mean, last });
@@ -76,6 +77,6 @@ impl Diary {
 
 /// Returns whether the learning curve has a point here, about twenty per factor of ten.
 pub(super) fn is_milestone(labels: u64, step: u64) -> bool {
-    let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
-    labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)
+    let step_of = |labels: u64| ((labels as f64).log10() * 20.0).floor();
+    labels <= 10 || step_of(labels.saturating_sub(step).max(1)) < step_of(labels)
 }

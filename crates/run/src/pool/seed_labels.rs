@@ -11,13 +11,13 @@ use crate::feed::HoldOut;
 /// Returns the rows whose ids a file lists, one per line, in its order.
 pub(super) fn read(path: &Path, pool: &Batch, seed: u64, test_fraction: Option<f64>) -> Result<Vec<usize>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("--seed-labels {}", path.display()))?;
-    let places: BTreeMap<String, usize> = (0..pool.rows.len()).map(|row| (pool.ids.get(row), row)).collect();
+    let row_of_id: BTreeMap<String, usize> = (0..pool.rows.len()).map(|row| (pool.ids.get(row), row)).collect();
     let hold = test_fraction.map(|fraction| HoldOut::new(seed, fraction));
     let mut rows = vec![];
     for (line, id) in text.lines().enumerate().map(|(line, id)| (line + 1, id.trim())).filter(|(_, id)| !id.is_empty())
     {
         let at = || format!("--seed-labels {}, line {line}", path.display());
-        let Some(row) = places.get(id).copied() else { bail!("{}: the pool has no row `{id}`", at()) };
+        let Some(row) = row_of_id.get(id).copied() else { bail!("{}: the pool has no row `{id}`", at()) };
         if pool.labels[row].is_nan() {
             bail!("{}: row `{id}` has no label", at());
         }

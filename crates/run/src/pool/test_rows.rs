@@ -6,9 +6,10 @@ use querist_data::{Batch, Encoder, ReadOptions, load_with};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Learner;
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::PoolLearner;
+use querist_engine::pool::PoolLearner as _;
 use querist_engine::scorer::Score;
 
+use super::RunLearner;
 use crate::error::Result;
 use crate::feed::HoldOut;
 use crate::files::input;
@@ -30,7 +31,7 @@ impl TestRows {
     }
 
     /// Holds out rows of the pool.
-    pub(super) fn hold_out(learner: &mut PoolLearner, rows: usize, seed: u64, fraction: f64) -> Self {
+    pub(super) fn hold_out(learner: &mut RunLearner, rows: usize, seed: u64, fraction: f64) -> Self {
         let hold = HoldOut::new(seed, fraction);
         let held: Vec<u32> = (0..rows as u32).filter(|row| hold.holds(u64::from(*row) + 1)).collect();
         for row in &held {
@@ -41,7 +42,7 @@ impl TestRows {
 
     /// Returns the number of rows of the pool that are held out.
     pub(super) fn held(&self) -> usize {
-        if let TestRows::Pool(places) = self { places.len() } else { 0 }
+        if let TestRows::Pool(rows) = self { rows.len() } else { 0 }
     }
 
     /// Returns the number of unreadable rows of the file.
@@ -62,7 +63,7 @@ impl TestRows {
             TestScoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());
         match self {
             TestRows::File(batch, _) => scoring.add(batch, 0..batch.rows.len()),
-            TestRows::Pool(places) => scoring.add(pool, places.iter().map(|place| *place as usize)),
+            TestRows::Pool(rows) => scoring.add(pool, rows.iter().map(|row| *row as usize)),
         }
         scoring.scores()
     }

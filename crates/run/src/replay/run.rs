@@ -3,7 +3,7 @@
 use querist_data::Encoder;
 use querist_engine::index::Coefficients;
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{Draw, PoolLearner, Replacement};
+use querist_engine::pool::{Draw, Objective, PoolLearner as _, Replacement};
 use querist_ledger::{Ledger, ModelFile};
 use querist_rows::{DenseRows, Rows};
 use serde_json::Value;
@@ -13,8 +13,8 @@ use crate::build::{self, FitSettings, Resolved};
 use crate::error::{Context, Error, Result, bail};
 use crate::event::{self, RunEvent};
 use crate::model_file::{self, ModelHeader};
-use crate::pool::{coefficients, seed_labels};
-use crate::settings::Settings;
+use crate::pool::{RunLearner, coefficients, seed_labels};
+use crate::settings::LearnerSettings;
 
 /// A run that was replayed from its ledger.
 pub struct ReplayedRun {
@@ -38,7 +38,7 @@ impl ReplayedRun {
 
     fn model_of(&self, ledger: &Ledger, rule: &str) -> Result<ModelFile> {
         let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
-        let mut encoder = encoder.map_err(Error::Invalid)?;
+        let mut encoder = encoder.map_err(Error::Encoder)?;
         if let Some(encoder) = &mut encoder {
             encoder.widen(self.found.sums.dim);
         }
@@ -60,7 +60,8 @@ impl ReplayedRun {
 
 /// Replays the run of a stream's or pool's ledger.
 pub fn run(ledger: &Ledger, header: &Value) -> Result<ReplayedRun> {
-    let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
+    let settings: LearnerSettings =
+        serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
     let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
     match header["command"].as_str() {
@@ -96,21 +97,21 @@ fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
 }
 
 /// Returns the learner of a pool's ledger at its start.
-pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
-    let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), build::draw)?;
+pub fn pool_learner(
+    ledger: &Ledger,
+    header: &Value,
+    settings: &LearnerSettings,
+    resolved: &Resolved,
+) -> Result<RunLearner> {
+    let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), str::parse::<Draw>)?;
     let number = |key: &str| -> Result<usize> {
         let note = ledger.note(key).and_then(|text| text.parse().ok());
         note.with_context(|| format!("the ledger's number of {key}"))
     };
     let rows = number("rows")?;
-    let apart = |learner: PoolLearner| -> Result<PoolLearner> {
-        Ok(match header["apart"].as_f64() {
-            Some(within) => learner.kept_apart(within)?,
-            None => learner,
-        })
-    };
+    let apart = header["apart"].as_f64();
     if header["fit"] == "refit" {
-        let objective = build::objective(header["objective"].as_str().unwrap_or_default())?;
+        let objective = header["objective"].as_str().unwrap_or_default().parse::<Objective>()?;
         let given = seed_labels::from_note(ledger.note("given").unwrap_or_default())?;
         let asked = event::events(ledger).find_map(|event| match event {
             Ok(RunEvent::Asked { features, .. }) => Some(features),
@@ -123,15 +124,18 @@ pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolv
             None => Rows::Dense(DenseRows::new(resolved.dim)),
         };
         let fitted = FitSettings { objective, empty };
-        let mut learner = apart(build::fitted_pool(settings, resolved, draw, fitted, rows)?)?;
+        let mut learner = build::refit_pool(settings, resolved, draw, fitted, rows)?;
+        apart.map_or(Ok(()), |within| learner.diversify(within))?;
         for (row, label, features) in &given {
             let x = Rows::from_bytes(features, resolved.dim).context("the features of a given label are no row")?;
-            learner.give(*row, x.row(0), *label);
+            learner.add_seed_label(*row, x.row(0), *label);
         }
         learner.set_askable(number("askable")?);
-        return Ok(learner);
+        return Ok(learner.into());
     }
     let again = header["repeat"].as_bool().unwrap_or(false);
     let replacement = if again { Replacement::With } else { Replacement::Without };
-    build::pool(settings, resolved, draw, replacement, rows).and_then(apart)
+    let mut learner = build::sgd_pool(settings, resolved, draw, replacement, rows)?;
+    apart.map_or(Ok(()), |within| learner.diversify(within))?;
+    Ok(learner.into())
 }

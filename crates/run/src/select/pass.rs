@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use querist_data::pool::{PoolEncoder, PoolFiles, PoolVisitor};
 use querist_data::{DataError, DataFault};
 use querist_engine::scorer::Scorer;
-use querist_engine::select::Ids;
+use querist_engine::select::RowIds;
 
 use super::scored::Scoring;
 
@@ -19,7 +19,7 @@ use super::scored::Scoring;
 pub trait Taker: Send {
     /// Takes some rows: their ids, their scores one row after the other, and the position of the first for
     /// [`PoolFiles::describe_row`]. An error concerns one of these rows and has its index.
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, DataFault)>;
+    fn take(&mut self, ids: &RowIds<'_>, scores: &[f64], position: u64) -> Result<(), (usize, DataFault)>;
 }
 
 /// The settings of a pass.
@@ -31,7 +31,7 @@ pub struct Pass<'a> {
     /// The maximum number of threads.
     pub threads: usize,
     /// Called with the number of rows of each scored batch; `false` ends the pass with an error.
-    pub told: &'a (dyn Fn(u64) -> bool + Sync),
+    pub on_rows: &'a (dyn Fn(u64) -> bool + Sync),
 }
 
 impl Pass<'_> {
@@ -78,14 +78,14 @@ fn of_model(mut error: DataError) -> DataError {
 }
 
 /// A pass over record batches in memory, one after the other.
-pub struct Batches<'a, T> {
+pub struct BatchReader<'a, T> {
     name: String,
     schema: SchemaRef,
     scoring: Scoring<'a, T>,
     rows: u64,
 }
 
-impl<'a, T: Taker> Batches<'a, T> {
+impl<'a, T: Taker> BatchReader<'a, T> {
     /// Makes a pass over batches of this schema, with `before` rows before them; messages call the table `name`.
     pub fn new(pass: &'a Pass<'a>, schema: SchemaRef, name: &str, before: u64, taker: T) -> Result<Self, DataError> {
         let mut scoring = Scoring::new(pass, taker);

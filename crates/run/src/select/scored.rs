@@ -8,7 +8,7 @@ use arrow_schema::{DataType, SchemaRef};
 use querist_data::pool::{BatchRows, PlainColumns, PoolLayout, PoolVisitor, VectorColumn, numbers};
 use querist_data::{Batch, BatchIds, DataError, DataFault, DataPosition};
 use querist_engine::scorer::{ColumnScores, Scorer};
-use querist_engine::select::Ids;
+use querist_engine::select::RowIds;
 
 use super::pass::{Pass, Taker};
 
@@ -60,7 +60,7 @@ impl<'a, T: Taker> Scoring<'a, T> {
         layout: &PoolLayout,
         batch: &RecordBatch,
         before: u64,
-        place: u64,
+        position: u64,
     ) -> Option<Result<(), DataError>> {
         match layout.plain()? {
             PlainColumns::Numbers(columns) => self.score_numbers(columns, batch)?,
@@ -69,10 +69,10 @@ impl<'a, T: Taker> Scoring<'a, T> {
         let mut room = vec![];
         let ids = match layout.id() {
             Some(column) => ids(batch.column(column), &mut room)?,
-            None => Ids::Counted(before + 1),
+            None => RowIds::Counted(before + 1),
         };
         let scores = std::mem::take(&mut self.all);
-        let taken = self.give(&ids, &scores, before, place);
+        let taken = self.give(&ids, &scores, before, position);
         self.all = scores;
         Some(taken)
     }
@@ -100,30 +100,30 @@ impl<'a, T: Taker> Scoring<'a, T> {
         Some(())
     }
 
-    fn by_rows(&mut self, batch: &RecordBatch, before: u64, place: u64) -> Result<(), DataError> {
+    fn by_rows(&mut self, batch: &RecordBatch, before: u64, position: u64) -> Result<(), DataError> {
         let mut batch_rows = std::mem::take(&mut self.batch_rows);
         if let Some(rows) = batch_rows.read(self.pass.recipe, batch, before, &self.name)? {
-            self.score_rows(rows, before, place)?;
+            self.score_rows(rows, before, position)?;
         }
         self.batch_rows = batch_rows;
         Ok(())
     }
 
-    fn score_rows(&mut self, rows: &Batch, before: u64, place: u64) -> Result<(), DataError> {
+    fn score_rows(&mut self, rows: &Batch, before: u64, position: u64) -> Result<(), DataError> {
         let mut scores = std::mem::take(&mut self.all);
         self.scorer.scores_of_rows(&rows.rows, &mut scores);
-        let taken = self.give(&as_ids(&rows.ids), &scores, before, place);
+        let taken = self.give(&as_ids(&rows.ids), &scores, before, position);
         self.all = scores;
         taken
     }
 
-    fn give(&mut self, ids: &Ids<'_>, scores: &[f64], before: u64, place: u64) -> Result<(), DataError> {
+    fn give(&mut self, ids: &RowIds<'_>, scores: &[f64], before: u64, position: u64) -> Result<(), DataError> {
         let rows = (scores.len() / self.scorer.outputs()) as u64;
-        self.taker.take(ids, scores, place).map_err(|(row, fault)| {
+        self.taker.take(ids, scores, position).map_err(|(row, fault)| {
             let position = DataPosition { line: None, row: before + row as u64 + 1, column: None };
             DataError { file: self.name.clone(), position: Some(position), fault }
         })?;
-        if (self.pass.told)(rows) { Ok(()) } else { Err(DataFault::new("stopped", "").of_file(&self.name)) }
+        if (self.pass.on_rows)(rows) { Ok(()) } else { Err(DataFault::new("stopped", "").of_file(&self.name)) }
     }
 }
 
@@ -137,42 +137,43 @@ impl<T: Taker> PoolVisitor for Scoring<'_, T> {
         Ok(decoded)
     }
 
-    fn batch(&mut self, batch: &RecordBatch, before: u64, place: u64) -> Result<(), DataError> {
+    fn batch(&mut self, batch: &RecordBatch, before: u64, position: u64) -> Result<(), DataError> {
         let Some(layout) = self.layout.take() else { return Ok(()) };
         let batch = layout.project(batch, &self.name)?;
-        let done = self.quickly(&layout, &batch, before, place).unwrap_or_else(|| self.by_rows(&batch, before, place));
+        let done =
+            self.quickly(&layout, &batch, before, position).unwrap_or_else(|| self.by_rows(&batch, before, position));
         self.layout = Some(layout);
         done
     }
 
-    fn rows(&mut self, name: &str, rows: &Batch, before: u64, place: u64) -> Result<(), DataError> {
+    fn rows(&mut self, name: &str, rows: &Batch, before: u64, position: u64) -> Result<(), DataError> {
         name.clone_into(&mut self.name);
-        self.score_rows(rows, before, place)
+        self.score_rows(rows, before, position)
     }
 }
 
 /// Converts the ids of rows to those a selection takes.
-fn as_ids(names: &BatchIds) -> Ids<'_> {
+fn as_ids(names: &BatchIds) -> RowIds<'_> {
     match names {
-        BatchIds::Numbered { first } => Ids::Counted(*first),
-        BatchIds::Named(names) => Ids::Texts(names.iter().map(String::as_str).collect()),
+        BatchIds::Numbered { first } => RowIds::Counted(*first),
+        BatchIds::Named(names) => RowIds::Texts(names.iter().map(String::as_str).collect()),
     }
 }
 
 /// Returns the ids of a column of integers or texts; `None` for other types, or if one is missing.
-fn ids<'r>(array: &'r ArrayRef, room: &'r mut Vec<i64>) -> Option<Ids<'r>> {
+fn ids<'r>(array: &'r ArrayRef, room: &'r mut Vec<i64>) -> Option<RowIds<'r>> {
     if 0 < array.null_count() {
         return None;
     }
-    let texts = |texts: Vec<&'r str>| texts.iter().all(|text| !text.is_empty()).then_some(Ids::Texts(texts));
+    let texts = |texts: Vec<&'r str>| texts.iter().all(|text| !text.is_empty()).then_some(RowIds::Texts(texts));
     macro_rules! widened {
         ($kind:ty) => {{
             room.extend(array.as_primitive::<$kind>().values().iter().map(|id| i64::from(*id)));
-            Some(Ids::Numbers(room))
+            Some(RowIds::Numbers(room))
         }};
     }
     match array.data_type() {
-        DataType::Int64 => Some(Ids::Numbers(array.as_primitive::<Int64Type>().values())),
+        DataType::Int64 => Some(RowIds::Numbers(array.as_primitive::<Int64Type>().values())),
         DataType::Int32 => widened!(Int32Type),
         DataType::Int16 => widened!(Int16Type),
         DataType::UInt32 => widened!(UInt32Type),

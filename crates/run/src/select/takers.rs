@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use querist_data::DataFault;
 use querist_engine::rule::Rule;
-use querist_engine::select::{self, Ids, NotASelection, Selection};
+use querist_engine::select::{self, NotASelection, RowIds, Selection};
 
 use super::pass::Taker;
 
@@ -13,7 +13,7 @@ use super::pass::Taker;
 pub struct ScoreList(pub Vec<f64>);
 
 impl Taker for ScoreList {
-    fn take(&mut self, _ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, DataFault)> {
+    fn take(&mut self, _ids: &RowIds<'_>, scores: &[f64], _position: u64) -> Result<(), (usize, DataFault)> {
         self.0.extend_from_slice(scores);
         Ok(())
     }
@@ -38,7 +38,7 @@ impl Decider {
 }
 
 impl Taker for Decider {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, DataFault)> {
+    fn take(&mut self, ids: &RowIds<'_>, scores: &[f64], _position: u64) -> Result<(), (usize, DataFault)> {
         let first = self.u.len();
         self.u.resize(first + scores.len() / self.outputs, 0.0);
         let made = &mut self.u[first..];

@@ -12,16 +12,16 @@ use super::{StreamRunSettings, header, names};
 use crate::build::{self, Resolved};
 use crate::error::{Error, Result, bail};
 use crate::event::Sums;
-use crate::live::{Answered, Line, Lines, Live, refuse};
+use crate::live::{AnsweredAsk, LiveLine, LiveLines, LiveStream, refuse};
 use crate::record::{self, Opened, Recorder};
 use crate::replay::{self, Pending};
-use crate::settings::Settings;
+use crate::settings::LearnerSettings;
 use crate::step::{self, StepContext};
 
 /// A live stream that has ended.
-pub struct Ended {
+pub struct LiveEnd {
     /// The live run.
-    pub live: Live,
+    pub live: LiveStream,
     /// The full name of the loss.
     pub loss: String,
     /// The full name of the rule.
@@ -31,7 +31,7 @@ pub struct Ended {
 }
 
 /// Runs a live stream until its input ends. Every answer is durable before it is acknowledged.
-pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Write) -> Result<Ended> {
+pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Write) -> Result<LiveEnd> {
     check(settings)?;
     let mut options = settings.files.options(settings.learner.loss.as_deref())?;
     options.format = Some(Format::JSONL);
@@ -39,7 +39,7 @@ pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Wr
     // Problems with a line are reported as a line, and the run continues.
     options.skip_bad_rows = true;
     options.warm_up = settings.warm_up.unwrap_or(100).max(1);
-    let mut lines = Lines::new(input);
+    let mut lines = LiveLines::new(input);
     let recording = &settings.recording;
     let path = recording.ledger.as_ref();
     let opened = path.map(|path| record::open(path, &header(settings), recording)).transpose()?;
@@ -60,7 +60,7 @@ pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Wr
     let (mut pending, mut answered) = (BTreeMap::new(), BTreeMap::new());
     if let Some(ledger) = &ledger {
         let folded = replay::stream(ledger, &mut learner, |time, id, label| {
-            answered.insert(time, Answered { id: id.into(), label });
+            answered.insert(time, AnsweredAsk { id: id.into(), label });
         })?;
         folded.check(ledger)?;
         pending = folded.pending;
@@ -70,7 +70,7 @@ pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Wr
         resumed(&sums, out)?;
     }
     remind(&pending, out)?;
-    let mut live = Live { learner, recorder: Recorder::new(ledger)?, sums, encoder, options, pending, answered };
+    let mut live = LiveStream { learner, recorder: Recorder::new(ledger)?, sums, encoder, options, pending, answered };
     for (number, text) in first {
         match text {
             Some(text) => live.observe(&text, number, out)?,
@@ -81,15 +81,15 @@ pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Wr
     ended(settings, live, &resolved)
 }
 
-fn ended(settings: &StreamRunSettings, live: Live, resolved: &Resolved) -> Result<Ended> {
+fn ended(settings: &StreamRunSettings, live: LiveStream, resolved: &Resolved) -> Result<LiveEnd> {
     let (loss, rule) = names(&settings.learner, resolved)?;
     let rules = build::rules(&settings.learner, live.learner.learner().task(), resolved.labels)?;
     let warning = build::warning(&rules, resolved.labels, &loss).filter(|_| !settings.learner.importance);
-    Ok(Ended { live, loss, rule, warning })
+    Ok(LiveEnd { live, loss, rule, warning })
 }
 
 /// Processes lines until the input ends.
-fn go(live: &mut Live, lines: &mut Lines<impl io::Read>, out: &mut impl Write) -> Result<()> {
+fn go(live: &mut LiveStream, lines: &mut LiveLines<impl io::Read>, out: &mut impl Write) -> Result<()> {
     loop {
         // Everything processed is on record before the run waits for more input.
         if lines.waits() {
@@ -97,10 +97,10 @@ fn go(live: &mut Live, lines: &mut Lines<impl io::Read>, out: &mut impl Write) -
         }
         let Some(line) = lines.next_line()? else { return live.recorder.flush() };
         match line {
-            Line::Observation(text) => live.observe(&text, lines.number(), out)?,
-            Line::Answer { to, label } => live.answer(&to, &label, lines.number(), out)?,
-            Line::Unlabeled { to } => refuse(Some(&to), lines.number(), "an answer has a label", out)?,
-            Line::Bad(why) => live.refuse(lines.number(), &why, out)?,
+            LiveLine::Observation(text) => live.observe(&text, lines.number(), out)?,
+            LiveLine::Answer { to, label } => live.answer(&to, &label, lines.number(), out)?,
+            LiveLine::Unlabeled { to } => refuse(Some(&to), lines.number(), "an answer has a label", out)?,
+            LiveLine::Bad(why) => live.refuse(lines.number(), &why, out)?,
         }
     }
 }
@@ -144,30 +144,30 @@ struct Opening {
 fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
     let Some(ledger) = ledger else { return Ok(None) };
     let (Some(resolved), Some(encoder)) = (ledger.note("learner"), ledger.note("encoder")) else { return Ok(None) };
-    let encoder = Encoder::from_json(encoder).map_err(Error::Invalid)?;
+    let encoder = Encoder::from_json(encoder).map_err(Error::Encoder)?;
     Ok(Some(Opening { encoder, resolved: serde_json::from_str(resolved)?, first: vec![] }))
 }
 
 /// Waits for the first observations, and notes the facts that they determine.
 fn begin(
-    settings: &Settings,
+    settings: &LearnerSettings,
     options: &ReadOptions,
-    lines: &mut Lines<impl io::Read>,
+    lines: &mut LiveLines<impl io::Read>,
     ledger: Option<&mut Ledger>,
     out: &mut impl Write,
 ) -> Result<Opening> {
     let (mut first, mut text, mut observed) = (vec![], String::new(), 0);
     while observed < options.warm_up {
         match lines.next_line()? {
-            Some(Line::Observation(line)) => {
+            Some(LiveLine::Observation(line)) => {
                 observed += 1;
                 text.push_str(&line);
                 first.push((lines.number(), Some(line)));
             }
-            Some(Line::Answer { to, .. } | Line::Unlabeled { to }) => {
+            Some(LiveLine::Answer { to, .. } | LiveLine::Unlabeled { to }) => {
                 refuse(Some(&to), lines.number(), "nothing has been asked yet", out)?;
             }
-            Some(Line::Bad(why)) => {
+            Some(LiveLine::Bad(why)) => {
                 refuse(None, lines.number(), &why, out)?;
                 first.push((lines.number(), None));
             }
@@ -184,7 +184,7 @@ fn begin(
     Ok(Opening { encoder, resolved, first })
 }
 
-fn resolve(settings: &Settings, encoder: &Encoder) -> Result<Resolved> {
+fn resolve(settings: &LearnerSettings, encoder: &Encoder) -> Result<Resolved> {
     if encoder.task().is_none() {
         bail!("no labels given; use --labels spam,ham, or --loss squared for numbers");
     }
@@ -195,5 +195,5 @@ fn resolve(settings: &Settings, encoder: &Encoder) -> Result<Resolved> {
     let (sample, u_max) = (Rows::Dense(DenseRows::new(encoder.dim())), rules.max());
     let feasible_c = u_max.sqrt().recip();
     let context = StepContext { task: &*task, sample: &sample, u_max, horizon: None, feasible_c };
-    Ok(Resolved { labels, dim: encoder.dim(), step: step::parse(settings, &context)? })
+    Ok(Resolved { labels, dim: encoder.dim(), step: step::resolve(settings, &context)? })
 }

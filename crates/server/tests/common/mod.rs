@@ -12,12 +12,12 @@ use std::time::Duration;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
 use querist_engine::rule;
 use querist_engine::session::{LabelingPool, SessionSettings};
 use querist_engine::step::{StepSize, Steps};
-use querist_engine::stop::Rule;
-use querist_engine::stream::{Importance, Rules};
+use querist_engine::stop::StopRule;
+use querist_engine::stream::Rules;
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
@@ -48,18 +48,13 @@ pub(crate) fn pool(items: usize, loss: &'static str) -> Arc<LabelingPool> {
         let rule = rule::parse("margin:mu=1", loss, Labels::Binary).unwrap();
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
         let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None).unwrap();
-        let (draw, replacement) = (Draw::Scan, Replacement::Without);
-        let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
         let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
-        let cold = ColdStart::new(Labels::Binary);
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).unwrap().fitted_by(
-            refit,
-            Objective::AsAsked,
-            cold,
-        )
+        let (draw, objective, labels) = (Draw::Scan, Objective::AsAsked, Labels::Binary);
+        let settings = RefitSettings { draw, seed: 1, refit, objective, labels };
+        RefitPool::new(learner, Rules { warm: None, rule }, items, settings).unwrap()
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
-    let stop = Rule::Gain { batch: 50, below: 0.01 };
+    let stop = StopRule::Gain { batch: 50, below: 0.01 };
     Arc::new(LabelingPool {
         rows,
         renumbered: None,

@@ -2,7 +2,8 @@
 
 use querist_data::Loaded;
 use querist_engine::compare::{
-    Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict,
+    Comparison, ComparisonVerdict, Contest, Curve, Entrant, EntrantRun, SeedInterval, Winner, labels_to, summarize,
+    verdict,
 };
 use querist_engine::compare::{against, labels_saved};
 use querist_engine::stats::mean;
@@ -16,11 +17,11 @@ use crate::number::json as number;
 /// A comparison with its results.
 pub(super) struct ComparisonResults<'a> {
     pub(super) entrants: &'a [Entrant],
-    pub(super) runs: &'a [Vec<Run>],
+    pub(super) runs: &'a [Vec<EntrantRun>],
     pub(super) curves: Vec<Curve>,
     pub(super) seeds: usize,
     full: &'a [f64],
-    verdict: Verdict,
+    verdict: ComparisonVerdict,
     loss: &'a str,
     is_classification: bool,
     data: String,
@@ -37,7 +38,7 @@ impl<'a> ComparisonResults<'a> {
         contest: &Contest<'_>,
         loss: &'a str,
         entrants: &'a [Entrant],
-        outcome: &'a Outcome,
+        outcome: &'a Comparison,
         loaded: &Loaded,
     ) -> Self {
         let curves: Vec<Curve> = outcome.runs.iter().map(|runs| summarize(runs)).collect();
@@ -225,7 +226,7 @@ fn digits(scale: f64) -> usize {
     if 1.0 < scale { 1 } else { 3 }
 }
 
-fn interval(interval: Option<Interval>) -> Value {
+fn interval(interval: Option<SeedInterval>) -> Value {
     interval.map_or(
         Value::Null,
         |interval| json!({"mean": number(interval.middle), "low": number(interval.low), "high": number(interval.high)}),

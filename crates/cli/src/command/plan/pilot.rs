@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use querist_engine::pool::{Assessment, NotAssessed};
+use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _};
 use querist_engine::session::BackgroundFitter;
 use querist_engine::stop::{Needed, Outlook};
 use querist_ledger::Ledger;
@@ -79,22 +79,23 @@ fn pool(arguments: &PlanArgs, ledger: &Ledger, header: &Value, results: &mut Pri
     results.put("loss", learner.learner().task().name().into());
     results.put("rule", learner.rules().rule.name().into());
     results.count("labels", "labels so far", learner.answered());
-    match learner.assess(None) {
+    let Some(pool) = learner.as_refit() else {
+        if arguments.target.is_some() {
+            bail!(
+                "--target needs estimates, which a run with --fit sgd does not have; run `querist pool` with \
+                 --fit refit"
+            );
+        }
+        results.put("next", Value::Null);
+        results.remarks.push("a run with --fit sgd has no estimates; use --fit refit".to_owned());
+        return report_rate(arguments, rate, results);
+    };
+    match pool.assess(None) {
         Ok(assessed) => report_gain(arguments, learner.askable(), &assessed, results)?,
         Err(NotAssessed::NoProbabilities) => {
             bail!("`--draw top` has no probabilities, so its labels allow no forecast");
         }
         Err(NotAssessed::Draws(invalid)) => bail!("no forecast: {invalid}"),
-        Err(NotAssessed::Steps | NotAssessed::Repeated) => {
-            if arguments.target.is_some() {
-                bail!(
-                    "--target needs estimates, which a run with --fit sgd does not have; run `querist pool` with \
-                     --fit refit"
-                );
-            }
-            results.put("next", Value::Null);
-            results.remarks.push("a run with --fit sgd has no estimates; use --fit refit".to_owned());
-        }
     }
     report_rate(arguments, rate, results)
 }

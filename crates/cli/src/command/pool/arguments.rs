@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use querist_engine::name::NameError;
 use querist_engine::pool::{Draw, Objective};
-use querist_run::build::objective_name;
+use querist_engine::stop::StopRule;
 use querist_run::pool::PoolRunSettings;
-use querist_run::settings::Clock;
+use querist_run::settings::ClockSetting;
+use querist_run::step::{StepName, TheoryFactor};
 use querist_run::text::grouped;
+use querist_run::written::Written;
 
 use crate::run::files::DataArgs;
 use crate::run::output::{OutputArgs, count};
@@ -93,24 +96,25 @@ enum ObjectiveName {
 
 impl PoolArgs {
     /// Returns the settings from the command line.
-    pub(super) fn settings(&self) -> PoolRunSettings {
-        PoolRunSettings {
+    pub(super) fn settings(&self) -> Result<PoolRunSettings> {
+        let stop = self.stop.as_deref().map(str::parse::<Written<StopRule>>).transpose();
+        Ok(PoolRunSettings {
             data: self.data.clone(),
             budget: self.budget,
             draw: self.draw(),
             fit: (self.fit == FitName::Refit).then(|| self.objective()),
             seed_labels: self.seed_labels.clone(),
-            stop: self.stop.clone(),
+            stop: stop.map_err(|error: NameError| anyhow!("--stop {error}"))?,
             repeat: self.repeat,
             batch: self.batch,
             apart: self.apart,
             keep_asks: self.asks,
-            learner: self.learner.settings(),
+            learner: self.learner.settings()?,
             files: self.files.settings(),
             recording: self.output.recording(),
             test: self.output.test.clone(),
             test_fraction: self.output.test_fraction,
-        }
+        })
     }
 
     fn draw(&self) -> Draw {
@@ -135,10 +139,9 @@ impl PoolArgs {
         let mut parts = vec![format!("fitted after every {after}")];
         match self.objective() {
             Objective::AsAsked => {}
-            objective => parts.push(format!("objective {}", objective_name(objective))),
+            objective => parts.push(format!("objective {objective}")),
         }
-        let learner = self.learner.settings();
-        if let (Some(rule), Some(labels)) = (&learner.warm_rule, learner.warm_labels) {
+        if let Some((rule, labels)) = self.learner.warm() {
             parts.push(format!("first {labels} labels by {rule}"));
         }
         parts.join(", ")
@@ -181,7 +184,7 @@ impl PoolArgs {
             bail!("--repeat needs --fit sgd; with --fit refit each row is queried once");
         }
         if settings.draw == Draw::Top && objective != Objective::AsAsked {
-            bail!("--objective {} needs probabilities, which --draw top does not have", objective_name(objective));
+            bail!("--objective {objective} needs probabilities, which --draw top does not have");
         }
         if settings.draw == Draw::Top && self.stop.is_some() {
             bail!("--stop needs estimates from probabilities, which --draw top does not have");
@@ -193,10 +196,10 @@ impl PoolArgs {
 /// Rejects step schedules that need a stream.
 fn check_step(settings: &PoolRunSettings) -> Result<()> {
     let step = &settings.learner.step;
-    if settings.learner.clock == Clock::Raw {
+    if settings.learner.clock == ClockSetting::Raw {
         bail!("--clock raw is for streams: every observation from a pool is queried");
     }
-    if step.starts_with("pilot") || step == "theory:c=oracle" {
+    if matches!(**step, StepName::Pilot | StepName::Theory(TheoryFactor::Oracle)) {
         bail!("--step {step} is for streams; in a pool use theory:c=1, which does not depend on the rate");
     }
     Ok(())

@@ -1,10 +1,10 @@
 //! Estimates for the whole pool from its labels, and advice on stopping.
 
 use querist_engine::estimate::{ClassScores, Estimate, Warning};
-use querist_engine::pool::{Assessment, NotAssessed, PoolLearner};
-use querist_engine::stop::{Advice, Rule};
+use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _, RefitPool};
+use querist_engine::stop::{Advice, GAIN_BATCH, StopRule};
 use querist_rows::Rows;
-use querist_run::pool::stop::{BATCH, GAIN};
+use querist_run::pool::stop::GAIN;
 use serde_json::{Value, json};
 
 use crate::number::{json as number, show};
@@ -22,9 +22,9 @@ pub(super) struct AssessedPool<'a> {
 /// Reports the estimate, its random twin and advice on stopping.
 pub(super) fn report(
     results: &mut PrintedResults,
-    learner: &PoolLearner,
+    learner: &RefitPool,
     pool: &AssessedPool<'_>,
-    stop: Option<&Rule>,
+    stop: Option<&StopRule>,
 ) {
     let assessed = match learner.assess(Some(pool.rows)) {
         Ok(assessed) => assessed,
@@ -34,9 +34,6 @@ pub(super) fn report(
             }
             let why = match reason {
                 NotAssessed::NoProbabilities => return,
-                NotAssessed::Steps | NotAssessed::Repeated => "the model is not fitted to rows that were queried \
-                     once"
-                    .to_owned(),
                 NotAssessed::Draws(invalid) => invalid.to_string(),
             };
             results.remarks.push(format!("no estimate for the pool: {why}"));
@@ -58,7 +55,7 @@ pub(super) fn report(
     if let Some(warning) = &score.warning {
         results.remarks.push(warning.to_string());
     }
-    let default = Rule::Gain { batch: BATCH, below: GAIN };
+    let default = StopRule::Gain { batch: GAIN_BATCH, below: GAIN };
     let mut advice = stop.unwrap_or(&default).advise(&assessed.progress());
     if learner.left() == 0 {
         advice = Advice { stop: true, why: "all rows are labeled".to_owned() };

@@ -1,7 +1,7 @@
 //! The query rate of a run over time. A rate that vanishes is a stall.
 
 use querist_report::{Color, SeriesMark};
-use querist_run::history::{Draw, History};
+use querist_run::history::{History, HistoryDraw};
 
 use super::plot::{Points, Shown, counting, from_zero, line, one_panel, positive};
 
@@ -41,7 +41,7 @@ fn of_pool(history: &History) -> Shown {
         return Err("`--draw top` takes the most uncertain row and has no rate.".to_owned());
     }
     let asks = history.draws.len();
-    let numbered = |keep: fn(&Draw) -> bool| -> Vec<AskRate> {
+    let numbered = |keep: fn(&HistoryDraw) -> bool| -> Vec<AskRate> {
         let all = history.draws.iter().enumerate().filter(|(_, draw)| keep(draw));
         all.map(|(index, draw)| AskRate { number: (index + 1) as f64, inverse_rate: draw.inverse_rate }).collect()
     };

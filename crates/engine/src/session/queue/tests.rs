@@ -21,7 +21,7 @@ fn pool(items: usize) -> Arc<LabelingPool> {
     let rows = Rows::Dense(DenseRows::from_values(1, vec![0.0; items]).unwrap());
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
     let learner = Box::new(|| unreachable!("nothing is learned here"));
-    let stop = stop::Rule::Gain { batch: 50, below: 0.01 };
+    let stop = stop::StopRule::Gain { batch: 50, below: 0.01 };
     let content = Box::new(|_| String::new());
     Arc::new(LabelingPool {
         rows,

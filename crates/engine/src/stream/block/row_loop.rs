@@ -12,7 +12,7 @@ use crate::learner::is_short;
 use crate::simd::Simd;
 use crate::step::Steps;
 use crate::task::LogisticSlope;
-use crate::weights::{RowStep, Store};
+use crate::weights::{RowStep, WeightStore};
 use querist_rows::with_widest_simd;
 
 /// The prefetch distance for weights, in rows.
@@ -30,11 +30,11 @@ pub(super) struct RowLoop<'a> {
     /// Receives the indices of the queried rows, counted from `first_index`.
     pub(super) asked: &'a mut Vec<u32>,
     pub(super) first_index: usize,
-    pub(super) progress: Progress,
+    pub(super) progress: LoopProgress,
 }
 
 /// The progress of a loop, and the changes by its steps apart from the weights.
-pub(super) struct Progress {
+pub(super) struct LoopProgress {
     /// Rows of the block that are done.
     pub(super) done: usize,
     /// `true` if the next row is queried and needs a step that the loop does not take.
@@ -47,7 +47,7 @@ pub(super) struct Progress {
 
 impl RowLoop<'_> {
     /// Runs up to row `end`, or to a queried row that needs a step the loop does not take.
-    pub(super) fn run<R: BlockRows>(self, rows: R, store: impl Store<R::Row>, end: usize) -> Progress {
+    pub(super) fn run<R: BlockRows>(self, rows: R, store: impl WeightStore<R::Row>, end: usize) -> LoopProgress {
         with_widest_simd!(|simd| self.run_with(simd, rows, store, end))
     }
 
@@ -56,7 +56,13 @@ impl RowLoop<'_> {
         clippy::needless_pass_by_value,
         reason = "the compiler must assume that the loop changes what it only borrows"
     )]
-    fn run_with<R: BlockRows>(self, simd: impl Simd, rows: R, mut store: impl Store<R::Row>, end: usize) -> Progress {
+    fn run_with<R: BlockRows>(
+        self,
+        simd: impl Simd,
+        rows: R,
+        mut store: impl WeightStore<R::Row>,
+        end: usize,
+    ) -> LoopProgress {
         let Self { flips, slope, intercept, labels, scores, asked, first_index, mut progress } = self;
         // Without gradient norms this is also the weight of an observation in θ̄.
         let mut size = progress.steps.size(0.0, 0.0);
@@ -90,7 +96,7 @@ impl RowLoop<'_> {
 }
 
 #[inline(always)]
-fn prefetch_weights<R: BlockRows, W: Store<R::Row>>(rows: &R, store: &W, index: usize) {
+fn prefetch_weights<R: BlockRows, W: WeightStore<R::Row>>(rows: &R, store: &W, index: usize) {
     if W::IS_LARGE
         && let Some(row) = rows.get(index + WEIGHTS_AHEAD)
     {

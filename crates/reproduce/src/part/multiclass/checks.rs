@@ -1,6 +1,6 @@
 //! Independent checks of the rule and its draws.
 
-use querist_engine::pool::{PoolLearner, Replacement};
+use querist_engine::pool::{PoolLearner, Replacement, SgdPool};
 use querist_engine::rule::Rule;
 use querist_engine::step::StepSize;
 use querist_engine::task::Labels;
@@ -20,7 +20,7 @@ const KEPT: usize = 1000;
 /// A learner in the middle of a run on the waves, and its drawn rows.
 struct Halted {
     split: DataSplit,
-    pool: PoolLearner,
+    pool: SgdPool,
     drawn: Vec<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! Algorithm 2 on 200 labeled rows: its excess risk on the pool, compared with the bound D·G·`U_max`/√T.
 
 use querist_engine::coin::Coin;
-use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::step::StepSize;
 use querist_engine::stream::Importance;
 use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
@@ -100,8 +100,8 @@ fn learn(
     horizon: u64,
     seed: u64,
 ) -> DescentResult {
-    let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed };
-    let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).expect("legal settings");
+    let settings = SgdSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed };
+    let mut learner = SgdPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).expect("legal settings");
     let (mut proposals, mut inverse_rates) = (0.0, 0.0);
     for _ in 0..horizon {
         let theta = learner.learner().theta();

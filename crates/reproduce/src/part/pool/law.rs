@@ -2,7 +2,7 @@
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::rule;
 use querist_engine::stats::mean;
 use querist_engine::step::{StepSize, Steps};
@@ -32,14 +32,14 @@ fn features() -> Vec<Feature> {
         .collect()
 }
 
-fn learner(rule: &str, rows: usize, draw: Draw, seed: u64) -> PoolLearner {
+fn learner(rule: &str, rows: usize, draw: Draw, seed: u64) -> SgdPool {
     let task = task::parse("squared-hinge", Labels::Binary).expect("a registered loss");
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
     let learner = Learner::new(task, false, 2, optimizer, Steps::new(StepSize::Fixed(1.0)), Some(&THETA))
         .expect("legal settings");
     let rules = Rules::only(rule::parse(rule, "squared-hinge", Labels::Binary).expect("a registered rule"));
-    let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed };
-    PoolLearner::new(learner, rules, rows, settings).expect("legal settings")
+    let settings = SgdSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed };
+    SgdPool::new(learner, rules, rows, settings).expect("legal settings")
 }
 
 pub(super) fn report(settings: &ReproductionSettings, findings: &mut Findings) {

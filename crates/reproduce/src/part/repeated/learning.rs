@@ -1,7 +1,7 @@
 //! Learning from a small pool with label noise: a fresh label per visit, one permanent label, or new features instead.
 
 use querist_engine::coin::Coin;
-use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, StreamLearner};
 use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
@@ -133,14 +133,14 @@ fn learn(
         LabelSource::Single | LabelSource::Repeated => {
             let features = if labels == LabelSource::Single { &pool.labeled } else { &pool.conditional };
             let rows = rows(features);
-            let settings = PoolSettings {
+            let settings = SgdSettings {
                 draw: Draw::Reject,
                 replacement: Replacement::With,
                 importance: Importance::Equivalent,
                 seed,
             };
             let mut learner =
-                PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).expect("legal settings");
+                SgdPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).expect("legal settings");
             for time in 0..horizon {
                 let drawn = learner.ask(&rows).expect("the margin rule is positive");
                 let label = label(features[drawn.row].odds, time);

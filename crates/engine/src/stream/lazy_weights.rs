@@ -69,47 +69,47 @@ impl StreamLearner {
 
     /// Allocates weights for the features of a row and returns the row by their slots. Returns `None` if every feature
     /// has a weight anyway.
-    pub(super) fn meet<X: Features>(&mut self, x: X) -> Option<SlotRow> {
+    pub(super) fn allocate<X: Features>(&mut self, x: X) -> Option<SlotRow> {
         let index = self.index.as_mut()?;
-        let row = index.meet_row(x);
+        let row = index.allocate_row(x);
         self.learner.widen(index.dim());
         Some(row)
     }
 
     /// Does the work of `learn_range` for features that get a weight when they first occur.
-    pub(super) fn learn_met(
+    pub(super) fn learn_lazily(
         &mut self,
         rows: &Rows,
-        places: Range<usize>,
+        range: Range<usize>,
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<(), Diverged> {
         self.widen(rows.dim());
-        let Some(index) = &mut self.index else { return self.learn_at(rows, places, labels, trace) };
+        let Some(index) = &mut self.index else { return self.learn_at(rows, range, labels, trace) };
         if self.learner.optimizer.is_sparse() && fast_rule(&self.rules, self.importance, &self.learner).is_some() {
-            let (rows, n) = (index.meet_rows(rows, places.clone()), places.len());
+            let (rows, n) = (index.allocate_rows(rows, range.clone()), range.len());
             self.learner.widen(index.dim());
             return self.learn_at(&rows, 0..n, labels, trace);
         }
         // Other optimizers sum over all weights, in the order of their slots. Only answers allocate slots here, so that
         // a replay, which sees only answers, ends in the same bits.
         trace.restart(self.totals.observed + 1);
-        for (place, row) in places.enumerate() {
+        for (position, row) in range.enumerate() {
             self.pass_marks();
-            self.one_met(place, rows.row(row), labels[place], trace)?;
+            self.learn_one_lazily(position, rows.row(row), labels[position], trace)?;
         }
         Ok(())
     }
 
     /// Offers one row, and answers it if it is queried, for features that get a weight when they first occur.
-    fn one_met(&mut self, place: usize, x: Row<'_>, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
+    fn learn_one_lazily(&mut self, position: usize, x: Row<'_>, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
         let Some(row) = self.index.as_ref().map(|index| index.row(x)) else { return Ok(()) };
         let offer = self.offer_with(row.as_sparse(), trace);
         trace.probabilities.push(offer.probability);
         if offer.asked {
-            trace.asked.push(place as u32);
+            trace.asked.push(position as u32);
             let scores = trace.scores[trace.scores.len() - self.scores.len()..].to_vec();
-            if let Some(row) = self.meet(x) {
+            if let Some(row) = self.allocate(x) {
                 self.learn(row.as_sparse(), &scores, offer.probability, label)?;
             }
         }

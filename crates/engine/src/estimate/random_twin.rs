@@ -7,12 +7,12 @@
 //! 1/count of them). So the twin's items, in order, are a uniform draw without replacement from the pool. If floors do
 //! not depend on the draws (a rule mixed with a constant fraction of uniform draws), neither does the twin's size.
 
-use super::Draw;
+use super::DrawProbability;
 use crate::coin::Coin;
 
 /// A random twin, which grows draw by draw.
 #[derive(Clone, Debug)]
-pub struct Twin {
+pub struct RandomTwin {
     pool: usize,
     drawn: usize,
     /// Indices of draws that were passed over.
@@ -23,7 +23,7 @@ pub struct Twin {
     choose: Coin,
 }
 
-impl Twin {
+impl RandomTwin {
     /// Creates an empty twin of a run on a pool of this many items.
     pub fn new(pool: usize, seed: u64) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Twin {
     }
 
     /// Creates the twin of a complete run.
-    pub fn of(pool: usize, seed: u64, draws: &[Draw], ids: &[u64]) -> Self {
+    pub fn of(pool: usize, seed: u64, draws: &[DrawProbability], ids: &[u64]) -> Self {
         let mut twin = Self::new(pool, seed);
         for (&draw, &id) in draws.iter().zip(ids) {
             let _ = twin.draw(draw, id);
@@ -48,7 +48,7 @@ impl Twin {
 
     /// Processes the next draw and returns the index of the draw that the twin adds, if any: this one, or one passed
     /// over.
-    pub fn draw(&mut self, draw: Draw, id: u64) -> Option<usize> {
+    pub fn draw(&mut self, draw: DrawProbability, id: u64) -> Option<usize> {
         let this = self.drawn;
         let left = self.pool.saturating_sub(this) as f64;
         let passed = self.passed.len() as f64;

@@ -2,12 +2,12 @@
 //! those fitted to random items.
 
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::estimate::{Draw, Twin};
+use querist_engine::estimate::{DrawProbability, RandomTwin};
 
 use crate::world::{Chance, Drawing, TwoClassPool, learn};
 
 /// Draws from a small pool with preferences that depend on earlier draws.
-fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<Draw>) {
+fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<DrawProbability>) {
     let mut chance = Chance::new(seed, "small");
     let mut left: Vec<usize> = (0..pool).collect();
     let (mut items, mut draws) = (Vec::new(), Vec::new());
@@ -24,7 +24,7 @@ fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, 
             at -= q(index);
             index += 1;
         }
-        draws.push(Draw { probability: q(index), floor: share / count });
+        draws.push(DrawProbability { probability: q(index), floor: share / count });
         items.push(left.remove(index));
     }
     (items, draws)
@@ -51,7 +51,7 @@ fn the_twin_is_uniform() {
         let (items, draws) = small_run(pool, labels, 0.4, seed);
         // Seeds differ between runs; otherwise one coin would be tossed 60,000 times.
         let ids: Vec<u64> = items.iter().map(|&i| i as u64).collect();
-        let twin = Twin::of(pool, seed, &draws, &ids);
+        let twin = RandomTwin::of(pool, seed, &draws, &ids);
         let taken: Vec<usize> = twin.members().iter().map(|&m| items[m]).collect();
         for (&item, draw) in items.iter().zip(&draws) {
             thinned[item] += f64::from(Coin::new(seed, "thin").unit(item as u64) < draw.floor / draw.probability);
@@ -99,7 +99,7 @@ fn the_twin_is_indistinguishable_from_a_random_sample() {
         let run = learn(&pool, how, seed);
         let ids: Vec<u64> = run.items.iter().map(|&i| i as u64).collect();
         let twin: Vec<usize> =
-            Twin::of(pool.len(), seed, &run.draws, &ids).members().iter().map(|&m| run.items[m]).collect();
+            RandomTwin::of(pool.len(), seed, &run.draws, &ids).members().iter().map(|&m| run.items[m]).collect();
         for (k, values) in [&certainty, &distance, &truth].into_iter().enumerate() {
             let mean = values.iter().sum::<f64>() / n;
             let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -131,17 +131,17 @@ fn the_twin_is_indistinguishable_from_a_random_sample() {
 /// Uniform draws are their own twin; a floor of 0 leaves it empty; adding draws one by one is the same as all at once.
 #[test]
 fn uniform_draws_are_their_own_twin_and_a_floor_of_0_leaves_it_empty() {
-    let draws: Vec<Draw> = (0..40).map(|m| Draw::uniform(100 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..40).map(|m| DrawProbability::uniform(100 - m)).collect();
     let ids: Vec<u64> = (0..40).map(|m| m * 7 % 100).collect();
-    assert_eq!(Twin::of(100, 3, &draws, &ids).members(), (0..40).collect::<Vec<_>>());
-    let none: Vec<Draw> = draws.iter().map(|d| Draw { floor: 0.0, ..*d }).collect();
-    assert!(Twin::of(100, 3, &none, &ids).members().is_empty());
-    let half: Vec<Draw> = draws.iter().map(|d| Draw { floor: 0.5 * d.floor, ..*d }).collect();
-    let mut one_by_one = Twin::new(100, 3);
+    assert_eq!(RandomTwin::of(100, 3, &draws, &ids).members(), (0..40).collect::<Vec<_>>());
+    let none: Vec<DrawProbability> = draws.iter().map(|d| DrawProbability { floor: 0.0, ..*d }).collect();
+    assert!(RandomTwin::of(100, 3, &none, &ids).members().is_empty());
+    let half: Vec<DrawProbability> = draws.iter().map(|d| DrawProbability { floor: 0.5 * d.floor, ..*d }).collect();
+    let mut one_by_one = RandomTwin::new(100, 3);
     let mut reported = Vec::new();
     for (&draw, &id) in half.iter().zip(&ids) {
         reported.extend(one_by_one.draw(draw, id));
     }
-    assert_eq!(reported, Twin::of(100, 3, &half, &ids).members());
+    assert_eq!(reported, RandomTwin::of(100, 3, &half, &ids).members());
     assert!((10..=30).contains(&reported.len()), "{reported:?}");
 }

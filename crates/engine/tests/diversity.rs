@@ -4,7 +4,9 @@ mod common;
 
 use common::{LearnerRecipe, plain, without_zeros};
 use querist_engine::fit::Refit;
-use querist_engine::pool::{ColdStart, Draw, Drawn, LESS, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{
+    Draw, Drawn, NEAR_FACTOR, Objective, PoolLearner, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings,
+};
 use querist_engine::stream::Importance;
 use querist_engine::task::{self, Labels};
 use querist_rows::Features;
@@ -26,12 +28,14 @@ fn repeated(n: usize) -> (Rows, Vec<f64>) {
     (Rows::Dense(rows), (0..n).map(|row| labels[row / 4]).collect())
 }
 
-fn learner(rows: &Rows, draw: Draw, seed: u64) -> PoolLearner {
+fn learner(rows: &Rows, draw: Draw, seed: u64) -> SgdPool {
     let recipe =
         LearnerRecipe { start: Some(vec![1.5, -0.5, 0.25, 0.0]), ..LearnerRecipe::new("logistic", "entropy", 3) };
     let importance = Importance::Equivalent;
-    let settings = PoolSettings { draw, replacement: Replacement::Without, importance, seed };
-    PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap().kept_apart(WITHIN).unwrap()
+    let settings = SgdSettings { draw, replacement: Replacement::Without, importance, seed };
+    let mut pool = SgdPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
+    pool.diversify(WITHIN).unwrap();
+    pool
 }
 
 /// Returns whether two rows are near, computed from the definition.
@@ -47,8 +51,8 @@ fn are_near(rows: &Rows, a: usize, b: usize) -> bool {
 }
 
 /// Returns U of every row after these were drawn, computed from the definition.
-fn by_definition(learner: &PoolLearner, rows: &Rows, drawn: &[usize], asked: &[usize]) -> Vec<f64> {
-    let share = |row: usize| if drawn.iter().any(|other| are_near(rows, row, *other)) { LESS } else { 1.0 };
+fn by_definition(learner: &SgdPool, rows: &Rows, drawn: &[usize], asked: &[usize]) -> Vec<f64> {
+    let share = |row: usize| if drawn.iter().any(|other| are_near(rows, row, *other)) { NEAR_FACTOR } else { 1.0 };
     let left = |row: usize| f64::from(u8::from(!asked.contains(&row)));
     (0..rows.len()).map(|row| left(row) * share(row) * learner.uncertainty(rows.row(row))).collect()
 }
@@ -67,7 +71,7 @@ fn probabilities_within_a_batch_are_exact_and_reset_by_an_answer() {
                 let drawn = learner.ask(&rows).unwrap();
                 let total: f64 = law.iter().sum();
                 assert!((drawn.probability.unwrap() - law[drawn.row] / total).abs() < 1e-12);
-                let chance = drawn.chance(rows.len() - asked.len()).unwrap();
+                let chance = drawn.draw_probability(rows.len() - asked.len()).unwrap();
                 assert!((chance.probability - law[drawn.row] / total).abs() < 1e-12);
                 let least = law.iter().copied().filter(|u| 0.0 < *u).fold(1.0, f64::min);
                 assert!(chance.floor <= least / total * (1.0 + 1e-12));
@@ -107,17 +111,15 @@ fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
     let (rows, labels) = repeated(240);
     let (mut repeats, mut differences) = ([0, 0], vec![]);
     for seed in 0..150 {
-        for (index, apart) in [false, true].into_iter().enumerate() {
+        for (index, is_diversified) in [false, true].into_iter().enumerate() {
             let task = task::parse("logistic", Labels::Binary).unwrap();
             let refit = Refit::new(&*task, true, rows.empty_like(), Some(1.0), seed).unwrap();
             let recipe = LearnerRecipe { seed, ..LearnerRecipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
-            let importance = Importance::Equivalent;
-            let settings = PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance, seed };
-            let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings)
-                .unwrap()
-                .fitted_by(refit, Objective::AsAsked, ColdStart::new(Labels::Binary));
-            if apart {
-                learner = learner.kept_apart(WITHIN).unwrap();
+            let (draw, objective) = (Draw::Scan, Objective::AsAsked);
+            let settings = RefitSettings { draw, seed, refit, objective, labels: Labels::Binary };
+            let mut learner = RefitPool::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
+            if is_diversified {
+                learner.diversify(WITHIN).unwrap();
             }
             for _ in 0..12 {
                 let batch: Vec<Drawn> = (0..6).map(|_| learner.ask(&rows).unwrap()).collect();
@@ -129,7 +131,7 @@ fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
                     batch.iter().map(|drawn| (rows.row(drawn.row), *drawn, labels[drawn.row])).collect();
                 learner.answer(&answers).unwrap();
             }
-            if apart {
+            if is_diversified {
                 let right = (0..rows.len()).filter(|row| {
                     let mut score = [0.0];
                     learner.learner().scores(rows.row(*row), &mut score);
@@ -156,14 +158,14 @@ fn rows_without_features_are_near_each_other_only() {
     let recipe = LearnerRecipe::new("logistic", "constant", 1);
     let (replacement, importance) = (Replacement::Without, Importance::Equivalent);
     for seed in 0..50 {
-        let settings = PoolSettings { draw: Draw::Scan, replacement, importance, seed };
-        let mut learner =
-            PoolLearner::new(recipe.learner(), recipe.rules(), 3, settings).unwrap().kept_apart(WITHIN).unwrap();
+        let settings = SgdSettings { draw: Draw::Scan, replacement, importance, seed };
+        let mut learner = SgdPool::new(recipe.learner(), recipe.rules(), 3, settings).unwrap();
+        learner.diversify(WITHIN).unwrap();
         let (first, second) = (learner.ask(&rows).unwrap(), learner.ask(&rows).unwrap());
         let expected = match (first.row, second.row) {
             (2, _) => 0.5,
-            (_, 2) => 1.0 / (1.0 + LESS),
-            _ => LESS / (1.0 + LESS),
+            (_, 2) => 1.0 / (1.0 + NEAR_FACTOR),
+            _ => NEAR_FACTOR / (1.0 + NEAR_FACTOR),
         };
         assert!((second.probability.unwrap() - expected).abs() < 1e-12);
     }

@@ -4,17 +4,21 @@
 
 use rayon::prelude::{IndexedParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut};
 
+use super::NoRow;
 use super::retired::Retired;
-use super::scan::{BLOCK, lane_sum, place_of};
-use super::{NoRow, sample};
+use super::scan::{BLOCK, index_at, lane_sum};
+use crate::coin::Coin;
 use crate::rule::Rule;
 
 /// Sums of U up to this count as 0: below it ξ·ΣU loses digits, so rows would not be drawn in proportion to U.
 const NEGLIGIBLE: f64 = 1e-290;
 
+/// The number of rows in a sample of the pool from which a rule takes its scale.
+const SAMPLE: usize = 1024;
+
 /// U of the rows of a pool, 0 for retired ones.
 #[derive(Clone, Debug, Default)]
-pub struct Weights {
+pub struct RowWeights {
     values: Vec<f64>,
     /// Σ U over each block, in block order.
     sums: Vec<f64>,
@@ -24,7 +28,7 @@ pub struct Weights {
 /// A row drawn by its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
-pub struct Weighed {
+pub struct WeightedDraw {
     /// The index of the row.
     pub row: usize,
     /// U of the row.
@@ -36,7 +40,7 @@ pub struct Weighed {
     pub is_uniform: bool,
 }
 
-impl Weights {
+impl RowWeights {
     /// Appends rows of the pool. `fill` gets the index of the first row of a block and computes U of its rows; blocks
     /// are filled in parallel. Returns the first error in the order of the pool; then no rows are appended.
     ///
@@ -97,7 +101,7 @@ impl Weights {
     }
 
     /// Draws the row at the random number `coin` in [0, 1) with probability proportional to U, without replacement.
-    pub fn draw(&mut self, coin: f64) -> Result<Weighed, NoRow> {
+    pub fn draw(&mut self, coin: f64) -> Result<WeightedDraw, NoRow> {
         let left = self.retired.left();
         if left == 0 {
             return Err(NoRow::Exhausted);
@@ -109,22 +113,22 @@ impl Weights {
         if total <= NEGLIGIBLE {
             return Err(NoRow::AllZero { left });
         }
-        let (block, rest) = place_of(&self.sums, coin * total);
+        let (block, rest) = index_at(&self.sums, coin * total);
         let end = self.values.len().min((block + 1) * BLOCK);
-        let (index, _) = place_of(&self.values[block * BLOCK..end], rest);
+        let (index, _) = index_at(&self.values[block * BLOCK..end], rest);
         let row = block * BLOCK + index;
         let uncertainty = self.take(row);
-        Ok(Weighed { row, uncertainty, probability: uncertainty / total, is_uniform: false })
+        Ok(WeightedDraw { row, uncertainty, probability: uncertainty / total, is_uniform: false })
     }
 
     /// Draws like [`Self::draw`], but uniformly if U is 0 for every remaining row.
-    pub fn draw_or_uniform(&mut self, coin: f64) -> Result<Weighed, NoRow> {
+    pub fn draw_or_uniform(&mut self, coin: f64) -> Result<WeightedDraw, NoRow> {
         let drawn = self.draw(coin);
         let Err(NoRow::AllZero { left }) = drawn else { return drawn };
         let nth = ((coin * left as f64) as usize).min(left - 1);
         let row = self.retired.nth_left(nth).ok_or(NoRow::Exhausted)?;
         let uncertainty = self.take(row);
-        Ok(Weighed { row, uncertainty, probability: 1.0 / left as f64, is_uniform: true })
+        Ok(WeightedDraw { row, uncertainty, probability: 1.0 / left as f64, is_uniform: true })
     }
 
     /// Retires a drawn row and returns its U.
@@ -181,11 +185,16 @@ pub fn settle<E>(
     if rows == 0 {
         return Ok(());
     }
-    let sampled = sample(crate::coin::Coin::new(0, "scale"), 0, rows);
+    let sampled = sample(Coin::new(0, "scale"), rows);
     let mut scores = vec![0.0; sampled.len() * outputs];
     for (scores, row) in scores.chunks_exact_mut(outputs).zip(sampled) {
         score(row, scores)?;
     }
     rule.settle(&scores, outputs, rarest);
     Ok(())
+}
+
+/// Returns row indices of a pool: all of a small pool, otherwise a random sample.
+fn sample(coin: Coin, rows: usize) -> Vec<usize> {
+    if rows <= SAMPLE { (0..rows).collect() } else { (0..).take(SAMPLE).map(|at| coin.below(at, rows)).collect() }
 }

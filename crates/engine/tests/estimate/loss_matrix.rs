@@ -1,13 +1,13 @@
 //! Intervals of mean log losses, given the loss matrix.
 
-use querist_engine::estimate::{Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range};
+use querist_engine::estimate::{DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range};
 
 use crate::world::{Chance, Drawing, TwoClassPool, learn};
 
 const THETA: [f64; 3] = [-1.0, 2.0, 0.5];
 
 /// Returns a run on a pool: the loss matrix, answers, draws.
-fn run(labels: usize) -> (Vec<f64>, Vec<(usize, usize)>, Vec<Draw>) {
+fn run(labels: usize) -> (Vec<f64>, Vec<(usize, usize)>, Vec<DrawProbability>) {
     let pool = TwoClassPool::clouds(300, 0.3, 2.0, 1);
     let run = learn(&pool, Drawing { labels, chance: 0.1, sharpness: 2 }, 3);
     (pool.possible(&THETA), run.items.iter().map(|&i| (i, pool.truth[i])).collect(), run.draws)
@@ -59,7 +59,7 @@ fn estimates_do_not_depend_on_the_order_of_classes_and_scale_with_losses() {
 /// For identical items, a mean loss is a share of mistakes; if none was seen, the upper end is Wilson's.
 #[test]
 fn identical_items_have_wilsons_interval() {
-    let draws: Vec<Draw> = (0..100).map(|m| Draw::uniform(10_000 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..100).map(|m| DrawProbability::uniform(10_000 - m)).collect();
     let estimator = Estimator::new(10_000);
     for mistakes in [0, 1, 7] {
         let possible = [0.1, 5.1].repeat(10_000);
@@ -118,7 +118,7 @@ fn intervals_cover_for_three_classes() {
                 index += 1;
             }
             let item = left.swap_remove(index);
-            draws.push(Draw { probability: preference(item) / total, floor: 0.1 / total });
+            draws.push(DrawProbability { probability: preference(item) / total, floor: 0.1 / total });
             answers.push((item, truth[item]));
         }
         let mean = truth.iter().enumerate().map(|(item, class)| possible[3 * item + class]).sum::<f64>() / pool as f64;
@@ -134,7 +134,7 @@ fn intervals_cover_for_three_classes() {
 
 #[test]
 fn invalid_losses_and_answers_are_errors() {
-    let draws: Vec<Draw> = (0..2).map(|m| Draw::uniform(3 - m)).collect();
+    let draws: Vec<DrawProbability> = (0..2).map(|m| DrawProbability::uniform(3 - m)).collect();
     let losses = [0.1, 2.0, 0.2, 3.0, 0.3, 4.0];
     let of = |possible: &[f64], answers: &[(usize, usize)]| Estimator::new(3).log_loss(possible, answers, &draws);
     assert!(of(&losses, &[(0, 1), (2, 0)]).is_ok());
@@ -144,7 +144,7 @@ fn invalid_losses_and_answers_are_errors() {
     }
     let answers = [(0, 0), (1, 0)];
     for wrong in [&[][..], &losses[..5], &[0.1, f64::INFINITY, 0.2, 3.0, 0.3, 4.0], &[f64::NAN; 6], &[1e200; 6]] {
-        assert_eq!(of(wrong, &answers), Err(Invalid::Possible { losses: wrong.len(), pool: 3 }));
+        assert_eq!(of(wrong, &answers), Err(Invalid::LossMatrix { losses: wrong.len(), pool: 3 }));
     }
 }
 
@@ -165,13 +165,13 @@ fn all_scores_equal_those_computed_one_by_one() {
     let judged: Vec<Judgement> = answers.iter().map(judge).collect();
     let drawn: Vec<f64> = answers.iter().flat_map(|(item, _)| &possible[2 * item..][..2]).copied().collect();
     let visit_all = |visit: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(visit);
-    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &visit_all };
-    let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
-    assert_eq!(found.accuracy, estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap());
+    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all };
+    let tests = estimator.score_tests(&matrix, &judged, &draws).unwrap();
+    assert_eq!(found.accuracy, estimator.accuracy(&judged, &draws, tests.as_ref()).unwrap());
     for (class, scores) in found.classes.iter().enumerate() {
-        assert_eq!(*scores, estimator.class_scores(&judged, &draws, class, doubts.as_ref()).unwrap());
+        assert_eq!(*scores, estimator.class_scores(&judged, &draws, class, tests.as_ref()).unwrap());
     }
     let impossible = vec![0.0; 600];
     let rejected = estimator.scores(&impossible, &answers, &draws);
-    assert_eq!(rejected, Err(Invalid::Possible { losses: 600, pool: 300 }));
+    assert_eq!(rejected, Err(Invalid::LossMatrix { losses: 600, pool: 300 }));
 }

@@ -1,8 +1,12 @@
-//! The state of a pool learner that fits all its answers after each.
+//! The answers of a pool and the fit to them.
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
 
 use super::Drawn;
-use crate::estimate::{self, Draw};
+use crate::estimate::{self, DrawProbability};
 use crate::fit::Refit;
+use crate::name::{self, NameError};
 use crate::rows::Row;
 use crate::rule::Rule;
 use crate::task::Labels;
@@ -18,10 +22,33 @@ pub enum Objective {
     Original,
 }
 
+impl Objective {
+    /// All objectives.
+    pub const ALL: [Self; 3] = [Objective::AsAsked, Objective::Equivalent, Objective::Original];
+}
+
+impl Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Objective::AsAsked => "as-asked",
+            Objective::Equivalent => "equivalent",
+            Objective::Original => "original",
+        })
+    }
+}
+
+impl FromStr for Objective {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        name::find("objective", text, &Self::ALL)
+    }
+}
+
 /// A cold start, which draws uniformly until a fit is possible: for at least `least` labels, then until every class has
 /// been seen or there are `most`.
 #[derive(Clone, Debug)]
-pub struct ColdStart {
+pub(super) struct ColdStart {
     least: u64,
     most: u64,
     seen: Vec<bool>,
@@ -31,18 +58,20 @@ pub struct ColdStart {
 
 impl ColdStart {
     /// Creates a cold start of at least 10 labels and two per class, and at most five times that.
-    ///
-    /// # Panics
-    /// Never: the constant rule always parses.
-    pub fn new(labels: Labels) -> Self {
+    pub(super) fn new(labels: Labels) -> Self {
         let classes = labels.classes();
         let least = 10.max(2 * classes as u64);
         let uniform = crate::rule::parse("constant", "logistic", Labels::Binary).expect("a rule of the theory");
         Self { least, most: 5 * least, seen: vec![false; classes], labels, uniform }
     }
 
-    /// Records a label; returns whether the cold start is over.
-    fn see(&mut self, label: f64, answered: u64) -> bool {
+    /// Returns the uniform rule.
+    pub(super) fn rule(&self) -> &Rule {
+        &self.uniform
+    }
+
+    /// Records the label of this number of answers; returns whether the cold start is over.
+    pub(super) fn see(&mut self, label: f64, answered: u64) -> bool {
         if !self.seen.is_empty() {
             self.seen[self.labels.class(label)] = true;
         }
@@ -52,10 +81,9 @@ impl ColdStart {
 
 /// The answers and the fit of a learner that fits.
 #[derive(Debug)]
-pub(super) struct Fitting {
+pub(super) struct PoolAnswers {
     pub(super) refit: Refit,
     objective: Objective,
-    cold: Option<ColdStart>,
     pub(super) draws: Vec<Drawn>,
     /// The loss of the previous model on each draw: 1 for a wrong decision and 0 for a correct one, or the loss for
     /// numbers.
@@ -63,31 +91,16 @@ pub(super) struct Fitting {
     /// The weight of each answer in the last fit.
     pub(super) weights: Vec<f64>,
     /// The number of seed labels.
-    pub(super) given: usize,
+    pub(super) seed_labels: usize,
     /// The number of answers of each class.
     counts: Vec<u64>,
     pub(super) labels: Labels,
 }
 
-impl Fitting {
-    pub(super) fn new(refit: Refit, objective: Objective, cold: ColdStart) -> Self {
-        let (counts, labels) = (vec![0; cold.seen.len()], cold.labels);
-        Self {
-            refit,
-            objective,
-            cold: Some(cold),
-            draws: vec![],
-            losses: vec![],
-            weights: vec![],
-            given: 0,
-            counts,
-            labels,
-        }
-    }
-
-    /// Returns the rule of the cold start, while that lasts.
-    pub(super) fn cold_rule(&self) -> Option<&Rule> {
-        self.cold.as_ref().map(|cold| &cold.uniform)
+impl PoolAnswers {
+    pub(super) fn new(refit: Refit, objective: Objective, labels: Labels) -> Self {
+        let counts = vec![0; labels.classes()];
+        Self { refit, objective, draws: vec![], losses: vec![], weights: vec![], seed_labels: 0, counts, labels }
     }
 
     /// Returns the class with the fewest answers, the first of equals.
@@ -97,41 +110,42 @@ impl Fitting {
     }
 
     /// Adds a seed label: it is learned from, but excluded from estimates.
-    pub(super) fn give(&mut self, item: u64, x: Row<'_>, label: f64) {
-        self.given += 1;
-        self.take(item, x, label);
+    pub(super) fn add_seed_label(&mut self, item: u64, x: Row<'_>, label: f64) {
+        self.seed_labels += 1;
+        self.add_label(item, x, label);
     }
 
-    fn take(&mut self, item: u64, x: Row<'_>, label: f64) {
+    fn add_label(&mut self, item: u64, x: Row<'_>, label: f64) {
         self.refit.add(item, x, label);
         if !self.counts.is_empty() {
             self.counts[self.labels.class(label)] += 1;
         }
-        if let Some(cold) = &mut self.cold
-            && cold.see(label, self.refit.answers() as u64)
-        {
-            self.cold = None;
-        }
     }
 
     /// Adds an answer to a draw.
-    pub(super) fn answer(&mut self, x: Row<'_>, drawn: Drawn, label: f64, loss: f64) {
-        self.take(drawn.row as u64, x, label);
+    pub(super) fn add(&mut self, x: Row<'_>, drawn: Drawn, label: f64, loss: f64) {
+        self.add_label(drawn.row as u64, x, label);
         self.draws.push(drawn);
         self.losses.push(loss);
     }
 
     /// Returns the probability of each draw among the rows that were left; `None` if one is unknown.
-    pub(super) fn chances(&self, rows: usize) -> Option<Vec<Draw>> {
-        self.draws.iter().enumerate().map(|(index, drawn)| drawn.chance(rows.saturating_sub(index).max(1))).collect()
+    pub(super) fn probabilities(&self, rows: usize) -> Option<Vec<DrawProbability>> {
+        self.draws
+            .iter()
+            .enumerate()
+            .map(|(index, drawn)| drawn.draw_probability(rows.saturating_sub(index).max(1)))
+            .collect()
     }
 
     /// Fits all answers. `uncertainty` is U of an answer's features at the previous parameters. `rows` is the number of
     /// rows that could be asked at the start.
     pub(super) fn fit(&mut self, rows: usize, uncertainty: impl Fn(Row<'_>) -> f64) {
-        let mut weights = vec![1.0; self.given];
-        weights.extend(match self.chances(rows) {
-            Some(chances) if self.objective != Objective::AsAsked => estimate::levelled(rows, &chances),
+        let mut weights = vec![1.0; self.seed_labels];
+        weights.extend(match self.probabilities(rows) {
+            Some(probabilities) if self.objective != Objective::AsAsked => {
+                estimate::leveled_weights(rows, &probabilities)
+            }
             _ => vec![1.0; self.draws.len()],
         });
         if self.objective == Objective::Equivalent {

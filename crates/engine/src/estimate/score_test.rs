@@ -9,9 +9,9 @@
 //! with a tilted model in place of a proportion p. The model's predictions determine only variances, not the location
 //! of the interval.
 
-use super::levelled::Levels;
-use super::possible::SEEN_BELOW;
-use super::{Draw, Estimator, Foreseen, Invalid, Judgement};
+use super::leveled::Levels;
+use super::loss_matrix::SEEN_BELOW;
+use super::{DrawProbability, Estimator, Invalid, Judgement, LossMatrix};
 
 /// The largest number of losses of drawn items for which the tests run: each loss is used in every tilted model, for
 /// every class.
@@ -23,18 +23,18 @@ pub(super) struct Count {
     /// The class; `None` for the predicted class.
     pub(super) class: Option<usize>,
     /// The function (predicted, true) ↦ contribution.
-    pub(super) part: fn(bool, bool) -> Part,
+    pub(super) term: fn(bool, bool) -> RatioTerm,
 }
 
-/// The contribution of an item to a ratio: numerator (`part`) and denominator (`whole`).
+/// The contribution of an item to a ratio.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    pub(super) part: f64,
-    pub(super) whole: f64,
+pub(super) struct RatioTerm {
+    pub(super) numerator: f64,
+    pub(super) denominator: f64,
 }
 
 /// Score tests of tilted models, in which a model is wrong more often or less often.
-pub struct Doubts<'a> {
+pub struct ScoreTests<'a> {
     tilted_models: Vec<TiltedModel>,
     losses: Vec<f64>,
     classes: usize,
@@ -47,33 +47,33 @@ struct TiltedModel {
     /// b, the exponent of the odds.
     sharpness: f64,
     /// The normalizing constant of each draw's class probabilities e^{−b·loss}.
-    totals: Vec<Total>,
+    totals: Vec<Normalizer>,
     /// Fractions of the pool by class: predicted and true, predicted, true.
     pool: Vec<[f64; 3]>,
 }
 
 /// A normalizing constant: probabilities are e^{−b·(loss − likeliest)}/total, so that no power overflows.
 #[derive(Clone, Copy)]
-struct Total {
+struct Normalizer {
     likeliest: f64,
     total: f64,
 }
 
-impl Total {
+impl Normalizer {
     fn of(losses: &[f64], b: f64) -> Self {
         let likeliest = losses.iter().copied().reduce(|a, c| if b * c < b * a { c } else { a }).unwrap_or(0.0);
         let unit = Self { likeliest, total: 1.0 };
-        Self { total: losses.iter().map(|loss| unit.chance(*loss, b)).sum(), ..unit }
+        Self { total: losses.iter().map(|loss| unit.probability(*loss, b)).sum(), ..unit }
     }
 
-    fn chance(self, loss: f64, b: f64) -> f64 {
+    fn probability(self, loss: f64, b: f64) -> f64 {
         (-b * (loss - self.likeliest)).exp() / self.total
     }
 }
 
 /// A test of a tilted model: its ratio, the excess of the draws over it, and the standard deviations of that excess.
 #[derive(Clone, Copy)]
-struct Trial {
+struct ModelTest {
     ratio: f64,
     above: f64,
     room_below: f64,
@@ -83,41 +83,41 @@ struct Trial {
 impl Estimator {
     /// Tests tilted models, in which the model is wrong more often or less often than it predicts, against these draws.
     /// Returns `None` if draws and classes are too many to test in reasonable time.
-    pub fn doubts<'a>(
+    pub fn score_tests<'a>(
         &self,
-        foreseen: &Foreseen<'_>,
+        matrix: &LossMatrix<'_>,
         judged: &'a [Judgement],
-        draws: &'a [Draw],
-    ) -> Result<Option<Doubts<'a>>, Invalid> {
+        draws: &'a [DrawProbability],
+    ) -> Result<Option<ScoreTests<'a>>, Invalid> {
         self.check(judged.len(), draws)?;
-        let classes = foreseen.classes;
-        if foreseen.drawn.len() != classes * draws.len() {
-            return Err(Invalid::Possible { losses: foreseen.drawn.len(), pool: draws.len() });
+        let classes = matrix.classes;
+        if matrix.drawn.len() != classes * draws.len() {
+            return Err(Invalid::LossMatrix { losses: matrix.drawn.len(), pool: draws.len() });
         }
         if let Some(draw) = judged.iter().position(|j| j.predicted >= classes || j.truth >= classes) {
             return Err(Invalid::Answer { draw });
         }
-        if foreseen.drawn.len() > MOST_LOSSES {
+        if matrix.drawn.len() > MOST_LOSSES {
             return Ok(None);
         }
         let levels = Levels::new(self.pool, draws);
-        let (noise, losses) = (levels.noise(), foreseen.drawn.to_vec());
-        Ok(Some(Doubts { tilted_models: tilted_models(foreseen), losses, classes, judged, levels, noise }))
+        let (noise, losses) = (levels.noise(), matrix.drawn.to_vec());
+        Ok(Some(ScoreTests { tilted_models: tilted_models(matrix), losses, classes, judged, levels, noise }))
     }
 }
 
-impl Doubts<'_> {
+impl ScoreTests<'_> {
     /// Returns the ratios that the draws do not exclude at `t` standard deviations; `None` if no tilted model defines
     /// the ratio.
     pub(super) fn interval(&self, count: Count, t: f64) -> Option<(f64, f64)> {
-        let trials: Vec<Trial> = self.tilted_models.iter().filter_map(|tilted| self.trial(tilted, count)).collect();
+        let trials: Vec<ModelTest> = self.tilted_models.iter().filter_map(|tilted| self.trial(tilted, count)).collect();
         let (first, last) = (trials.first()?, trials.last()?);
         // Both fall as ratios rise: models above 0 in the first are too low, models below 0 in the second too high.
-        let too_low = |trial: &Trial| trial.above - t * trial.room_above;
-        let too_high = |trial: &Trial| trial.above + t * trial.room_below;
+        let too_low = |trial: &ModelTest| trial.above - t * trial.room_above;
+        let too_high = |trial: &ModelTest| trial.above + t * trial.room_below;
         let (mut low, mut high) = (None, None);
         for (one, next) in trials.iter().zip(&trials[1..]) {
-            let crossing = |of: &dyn Fn(&Trial) -> f64| {
+            let crossing = |of: &dyn Fn(&ModelTest) -> f64| {
                 let share = of(one) / (of(one) - of(next));
                 one.ratio + (next.ratio - one.ratio) * share
             };
@@ -133,27 +133,28 @@ impl Doubts<'_> {
         Some((low.min(high), low.max(high)))
     }
 
-    fn trial(&self, tilted: &TiltedModel, count: Count) -> Option<Trial> {
+    fn trial(&self, tilted: &TiltedModel, count: Count) -> Option<ModelTest> {
         let ratio = tilted.ratio(count)?;
         let value = |predicted: bool, actual: bool| {
-            let Part { part, whole } = (count.part)(predicted, actual);
-            part - ratio * whole
+            let RatioTerm { numerator, denominator } = (count.term)(predicted, actual);
+            numerator - ratio * denominator
         };
         let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
         for (m, (judged, total)) in self.judged.iter().zip(&tilted.totals).enumerate() {
             let class = count.class.unwrap_or(judged.predicted);
             let (predicted, error) =
                 (judged.predicted == class, value(judged.predicted == class, judged.truth == class));
-            let chance = total.chance(self.losses[m * self.classes + class], tilted.sharpness);
+            let probability = total.probability(self.losses[m * self.classes + class], tilted.sharpness);
             above += self.levels.weights[m] * error;
-            let square = chance * value(predicted, true).powi(2) + (1.0 - chance) * value(predicted, false).powi(2);
+            let square =
+                probability * value(predicted, true).powi(2) + (1.0 - probability) * value(predicted, false).powi(2);
             expected += self.noise[m] * square;
             seen += self.noise[m] * error * error;
         }
         let above = above / self.judged.len() as f64;
         // Draws with too many errors show too large a variance; draws with too few show hardly any.
         let (room_above, room_below) = (expected.max(seen).sqrt(), expected.max(SEEN_BELOW * seen).sqrt());
-        Some(Trial { ratio, above, room_below, room_above })
+        Some(ModelTest { ratio, above, room_below, room_above })
     }
 }
 
@@ -168,13 +169,13 @@ impl TiltedModel {
             }
         };
         let shares = [(true, true, found), (true, false, predicted - found), (false, true, actual - found)];
-        let (mut parts, mut wholes) = (0.0, 0.0);
+        let (mut numerators, mut denominators) = (0.0, 0.0);
         for (predicted, actual, share) in shares {
-            let Part { part, whole } = (count.part)(predicted, actual);
-            parts += share * part;
-            wholes += share * whole;
+            let RatioTerm { numerator, denominator } = (count.term)(predicted, actual);
+            numerators += share * numerator;
+            denominators += share * denominator;
         }
-        (0.0 < wholes).then_some(parts / wholes)
+        (0.0 < denominators).then_some(numerators / denominators)
     }
 }
 
@@ -189,25 +190,25 @@ fn sharpnesses() -> Vec<f64> {
     worse.chain([0.0]).chain(better).collect()
 }
 
-fn tilted_models(foreseen: &Foreseen<'_>) -> Vec<TiltedModel> {
-    let k = foreseen.classes;
+fn tilted_models(matrix: &LossMatrix<'_>) -> Vec<TiltedModel> {
+    let k = matrix.classes;
     let tilted = |b: &f64| TiltedModel {
         sharpness: *b,
-        totals: foreseen.drawn.chunks_exact(k).map(|losses| Total::of(losses, *b)).collect(),
+        totals: matrix.drawn.chunks_exact(k).map(|losses| Normalizer::of(losses, *b)).collect(),
         pool: vec![[0.0; 3]; k],
     };
     let mut tilted_models: Vec<TiltedModel> = sharpnesses().iter().map(tilted).collect();
     let mut items = 0.0;
-    (foreseen.pool)(&mut |losses| {
+    (matrix.pool)(&mut |losses| {
         items += 1.0;
         let likeliest = (1..k).fold(0, |least, class| if losses[class] < losses[least] { class } else { least });
         for tilted in &mut tilted_models {
-            let total = Total::of(losses, tilted.sharpness);
+            let total = Normalizer::of(losses, tilted.sharpness);
             for ([.., actual], loss) in tilted.pool.iter_mut().zip(losses) {
-                *actual += total.chance(*loss, tilted.sharpness);
+                *actual += total.probability(*loss, tilted.sharpness);
             }
             let [found, predicted, _] = &mut tilted.pool[likeliest];
-            *found += total.chance(losses[likeliest], tilted.sharpness);
+            *found += total.probability(losses[likeliest], tilted.sharpness);
             *predicted += 1.0;
         }
     });

@@ -1,31 +1,31 @@
 //! Mean losses of a model whose loss matrix is known.
 //!
-//! A mean that depends on rare, huge losses looks certain until one is drawn. But the possible losses are known: for
+//! A mean that depends on rare, huge losses looks certain until one is drawn. But all losses are known: for
 //! each item, drawn or not, the model gives its loss for each class. Suppose classes had probabilities proportional to
 //! e^{−b·loss}; for log losses these are the model's own, with their odds to the power b. Then the pool's mean loss
-//! would be m(b), which falls as b rises and so takes every possible value once. A mean is tested by its b, which also
+//! would be m(b), which falls as b rises and so takes every value once. A mean is tested by its b, which also
 //! gives the expectation and variance of each draw. This is Wilson's method, with a recalibrated model in place of a
 //! proportion p; for identical items the upper end equals his.
 
 use super::Invalid;
-use super::levelled::Levels;
+use super::leveled::Levels;
 
 /// A function that calls its argument with the losses of each item in turn.
-pub type Tell<'a> = dyn Fn(&mut dyn FnMut(&[f64])) + 'a;
+pub type VisitLosses<'a> = dyn Fn(&mut dyn FnMut(&[f64])) + 'a;
 
 /// The loss matrix of a model: its loss for each class of an item.
-pub struct Foreseen<'a> {
+pub struct LossMatrix<'a> {
     /// The loss of each class, draw by draw.
     pub drawn: &'a [f64],
     /// The number of classes.
     pub classes: usize,
     /// Visits the losses of each item of the pool, or of a uniform sample of it.
-    pub pool: &'a Tell<'a>,
+    pub pool: &'a VisitLosses<'a>,
 }
 
 /// Draws from a pool whose loss matrix is known.
-pub(super) struct Answered<'a> {
-    possible: &'a [f64],
+pub(super) struct AnsweredLosses<'a> {
+    matrix: &'a [f64],
     pub(super) classes: usize,
     /// The loss of each class, draw by draw.
     drawn: Vec<f64>,
@@ -33,29 +33,29 @@ pub(super) struct Answered<'a> {
     pub(super) losses: Vec<f64>,
 }
 
-impl<'a> Answered<'a> {
+impl<'a> AnsweredLosses<'a> {
     /// Validates the draws of a pool of this many items; `answers` holds the item and the class of each draw.
-    pub(super) fn new(pool: usize, possible: &'a [f64], answers: &[(usize, usize)]) -> Result<Self, Invalid> {
-        let classes = possible.len() / pool;
-        if classes == 0 || classes * pool != possible.len() || !possible.iter().all(|loss| is_loss(*loss)) {
-            return Err(Invalid::Possible { losses: possible.len(), pool });
+    pub(super) fn new(pool: usize, matrix: &'a [f64], answers: &[(usize, usize)]) -> Result<Self, Invalid> {
+        let classes = matrix.len() / pool;
+        if classes == 0 || classes * pool != matrix.len() || !matrix.iter().all(|loss| is_loss(*loss)) {
+            return Err(Invalid::LossMatrix { losses: matrix.len(), pool });
         }
         let (mut is_drawn, mut drawn, mut losses) = (vec![false; pool], vec![], vec![]);
         for (draw, &(item, class)) in answers.iter().enumerate() {
             if item >= pool || class >= classes || std::mem::replace(&mut is_drawn[item], true) {
                 return Err(Invalid::Answer { draw });
             }
-            let of_item = &possible[item * classes..][..classes];
+            let of_item = &matrix[item * classes..][..classes];
             drawn.extend_from_slice(of_item);
             losses.push(of_item[class]);
         }
-        Ok(Self { possible, classes, drawn, losses })
+        Ok(Self { matrix, classes, drawn, losses })
     }
 
     /// Calls `then` with the loss matrix and returns its result.
-    pub(super) fn foreseen<T>(&self, then: impl FnOnce(&Foreseen<'_>) -> T) -> T {
-        let visit_all = |visit: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(self.classes).for_each(visit);
-        then(&Foreseen { drawn: &self.drawn, classes: self.classes, pool: &visit_all })
+    pub(super) fn with_matrix<T>(&self, then: impl FnOnce(&LossMatrix<'_>) -> T) -> T {
+        let visit_all = |visit: &mut dyn FnMut(&[f64])| self.matrix.chunks_exact(self.classes).for_each(visit);
+        then(&LossMatrix { drawn: &self.drawn, classes: self.classes, pool: &visit_all })
     }
 }
 
@@ -70,7 +70,7 @@ const HALVINGS: usize = 60;
 /// The largest loss, so that no square overflows.
 const LARGEST: f64 = 1e100;
 
-impl Foreseen<'_> {
+impl LossMatrix<'_> {
     /// Returns the means that these draws and losses do not exclude at `t` standard deviations; `None` if a loss is not
     /// finite.
     pub(super) fn interval(&self, levels: &Levels, losses: &[f64], t: f64) -> Option<(f64, f64)> {
@@ -78,8 +78,8 @@ impl Foreseen<'_> {
         // The excess of the mean over that expected under b, and its variances: expected under b, and observed.
         let test = |b: f64| {
             let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
-            for (m, (possible, loss)) in self.drawn.chunks_exact(self.classes).zip(losses).enumerate() {
-                let (mean, variance) = moments(possible, b);
+            for (m, (matrix, loss)) in self.drawn.chunks_exact(self.classes).zip(losses).enumerate() {
+                let (mean, variance) = moments(matrix, b);
                 let error = loss - mean;
                 above += levels.weights[m] * error;
                 expected += noise[m] * variance;
@@ -87,12 +87,12 @@ impl Foreseen<'_> {
             }
             (above / losses.len() as f64, expected, seen)
         };
-        let center = reach(-SHARPEST, SHARPEST, |b| test(b).0 < 0.0);
-        let highest = reach(center, -SHARPEST, |b| {
+        let center = bisect_threshold(-SHARPEST, SHARPEST, |b| test(b).0 < 0.0);
+        let highest = bisect_threshold(center, -SHARPEST, |b| {
             let (above, expected, seen) = test(b);
             above >= -t * expected.max(seen).sqrt()
         });
-        let lowest = reach(center, SHARPEST, |b| {
+        let lowest = bisect_threshold(center, SHARPEST, |b| {
             let (above, expected, seen) = test(b);
             above <= t * expected.max(SEEN_BELOW * seen).sqrt()
         });
@@ -123,10 +123,10 @@ fn moments(losses: &[f64], b: f64) -> (f64, f64) {
     let (mut total, mut first, mut second) = (0.0, 0.0, 0.0);
     for loss in losses {
         let off = loss - likeliest;
-        let chance = (-b * off).exp();
-        total += chance;
-        first += chance * off;
-        second += chance * off * off;
+        let probability = (-b * off).exp();
+        total += probability;
+        first += probability * off;
+        second += probability * off * off;
     }
     let mean = first / total;
     (likeliest + mean, (second / total - mean * mean).max(0.0))
@@ -138,7 +138,7 @@ fn sharpness(at: f64) -> f64 {
 }
 
 /// Bisects for the last number, on the way from `from` to `to`, for whose b the condition holds.
-fn reach(from: f64, to: f64, holds: impl Fn(f64) -> bool) -> f64 {
+fn bisect_threshold(from: f64, to: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut within, mut beyond) = (from, to);
     for _ in 0..HALVINGS {
         let middle = 0.5 * (within + beyond);

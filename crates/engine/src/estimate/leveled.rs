@@ -1,11 +1,11 @@
 //! Leveled weights, and the same estimator as a sum of conditionally unbiased terms.
 
-use super::Draw;
+use super::DrawProbability;
 
 /// Returns v = 1 + (N−M)/(N−m)·(1/((N−m+1)q) − 1) for m = 1..M: mean 1, at least 0, all 1 once the whole pool is drawn.
-pub fn levelled(pool: usize, draws: &[Draw]) -> Vec<f64> {
+pub fn leveled_weights(pool: usize, draws: &[DrawProbability]) -> Vec<f64> {
     let unseen = pool.saturating_sub(draws.len()) as f64;
-    let weight = |(before, draw): (usize, &Draw)| {
+    let weight = |(before, draw): (usize, &DrawProbability)| {
         let left = pool.saturating_sub(before) as f64;
         // At the last draw of the pool (N−M)/(N−m) is 0/0, and nothing is left to level.
         let share = if unseen == 0.0 { 0.0 } else { unseen / (left - 1.0) };
@@ -24,18 +24,18 @@ pub(super) struct Levels<'a> {
     pub(super) weights: Vec<f64>,
     /// c of each draw.
     shares: Vec<f64>,
-    draws: &'a [Draw],
+    draws: &'a [DrawProbability],
     pool: usize,
 }
 
 impl<'a> Levels<'a> {
-    pub(super) fn new(pool: usize, draws: &'a [Draw]) -> Self {
+    pub(super) fn new(pool: usize, draws: &'a [DrawProbability]) -> Self {
         let (n, m) = (pool as f64, draws.len() as f64);
         let share = |before: usize| {
             let left = n - before as f64;
             if m == n { f64::from(left == 1.0) } else { n * (n - m) / (m * (left - 1.0) * left) }
         };
-        Self { weights: levelled(pool, draws), shares: (0..draws.len()).map(share).collect(), draws, pool }
+        Self { weights: leveled_weights(pool, draws), shares: (0..draws.len()).map(share).collect(), draws, pool }
     }
 
     /// Returns (1/M) Σ v·value.
@@ -54,7 +54,7 @@ impl<'a> Levels<'a> {
     /// was left.
     pub(super) fn noise(&self) -> Vec<f64> {
         let n = self.pool as f64;
-        let noise = |(share, draw): (&f64, &Draw)| {
+        let noise = |(share, draw): (&f64, &DrawProbability)| {
             let q = draw.probability;
             (share / (n * q)).powi(2) * (1.0 - q).max(0.0)
         };
@@ -82,9 +82,9 @@ pub(super) struct Worth {
 }
 
 /// Returns (known + value/q)/N of each draw.
-pub(super) fn readings(pool: usize, values: &[f64], draws: &[Draw]) -> Vec<f64> {
+pub(super) fn readings(pool: usize, values: &[f64], draws: &[DrawProbability]) -> Vec<f64> {
     let mut known = 0.0;
-    let reading = |(draw, value): (&Draw, &f64)| {
+    let reading = |(draw, value): (&DrawProbability, &f64)| {
         let total = known + value / draw.probability;
         known += value;
         total / pool as f64

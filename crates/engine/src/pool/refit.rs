@@ -1,0 +1,187 @@
+//! A pool's learner that fits a model to all its answers.
+
+use super::answers::{ColdStart, PoolAnswers};
+use super::{Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement};
+use crate::fit::Refit;
+use crate::learner::{Diverged, Learner};
+use crate::rows::{Row, Rows};
+use crate::settings::IllegalSettings;
+use crate::stream::Rules;
+use crate::task::Labels;
+
+/// The settings of a pool's learner that fits.
+#[derive(Debug)]
+pub struct RefitSettings {
+    /// The method of drawing rows.
+    pub draw: Draw,
+    /// The run's seed.
+    pub seed: u64,
+    /// The fit, without answers.
+    pub refit: Refit,
+    /// The weights of the answers in the fit.
+    pub objective: Objective,
+    /// The kind of labels.
+    pub labels: Labels,
+}
+
+/// An answer to a draw, with the loss of a model that had not seen it.
+#[derive(Clone, Copy, Debug)]
+pub struct LabeledDraw<'a> {
+    /// The features.
+    pub x: Row<'a>,
+    /// The draw.
+    pub drawn: Drawn,
+    /// The label.
+    pub label: f64,
+    /// 1 for a wrong decision and 0 for a correct one, or the loss for numbers.
+    pub loss: f64,
+}
+
+/// A pool's learner that fits a model to all answers after each batch. It draws without replacement. Its random numbers
+/// and probabilities are those of a learner that takes steps, except for the cold start, which draws uniformly.
+#[derive(Debug)]
+pub struct RefitPool {
+    pub(super) sampler: PoolSampler,
+    pub(super) answers: PoolAnswers,
+}
+
+impl RefitPool {
+    /// Creates a learner for a pool of this many rows. Returns an error if the rules do not fit the model.
+    pub fn new(learner: Learner, rules: Rules, rows: usize, settings: RefitSettings) -> Result<Self, IllegalSettings> {
+        let RefitSettings { draw, seed, refit, objective, labels } = settings;
+        let mut sampler = PoolSampler::new(learner, rules, rows, (draw, Replacement::Without), seed)?;
+        sampler.cold = Some(ColdStart::new(labels));
+        Ok(Self { sampler, answers: PoolAnswers::new(refit, objective, labels) })
+    }
+
+    /// Returns the fit.
+    pub fn refit(&self) -> &Refit {
+        &self.answers.refit
+    }
+
+    /// Adds a seed label: its row is never asked, it is learned from, and estimates exclude it.
+    pub fn add_seed_label(&mut self, row: usize, x: Row<'_>, label: f64) {
+        self.answers.add_seed_label(row as u64, x, label);
+        self.see(label);
+        self.answers.fit(self.sampler.askable, |_| 1.0);
+        self.sampler.learner.set_parameters(self.answers.refit.theta());
+        self.sampler.retire(row);
+    }
+
+    /// Adds seed labels before any answer: they are learned from, but excluded from estimates.
+    ///
+    /// # Panics
+    /// If the learner already has answers.
+    pub fn add_seed_labels(&mut self, labels: &[(usize, Row<'_>, f64)]) {
+        assert!(self.answers.draws.is_empty(), "seed labels are added before the first answer");
+        self.add_in_order(labels.len(), |pool, index| {
+            let (row, x, label) = labels[index];
+            pool.answers.add_seed_label(row as u64, x, label);
+            pool.see(label);
+            pool.sampler.retired.retire(row);
+        });
+        self.sampler.askable = self.sampler.retired.left();
+    }
+
+    /// Learns from answers in order of arrival. The fit depends only on the answers, not on their division into calls.
+    /// `askable` is the number of rows that could be asked at the start.
+    pub fn add_answers(&mut self, answers: &[LabeledDraw<'_>], askable: usize) {
+        self.sampler.askable = askable;
+        self.add_in_order(answers.len(), |pool, index| {
+            let LabeledDraw { x, drawn, label, loss } = answers[index];
+            pool.answers.add(x, drawn, label, loss);
+            pool.see(label);
+            pool.sampler.answered += 1;
+            pool.sampler.time += 1;
+        });
+        self.update_rules(answers.iter().map(|answer| (answer.x, answer.label)));
+    }
+
+    /// Updates the class counts and the cold start after the answer with this label.
+    fn see(&mut self, label: f64) {
+        let answered = self.answers.refit.answers() as u64;
+        self.sampler.cold.take_if(|cold| cold.see(label, answered));
+        self.sampler.rarest = self.answers.rarest();
+    }
+
+    fn update_rules<'a>(&mut self, labeled: impl Iterator<Item = (Row<'a>, f64)> + Clone) {
+        self.sampler.rules.learned(labeled, &self.sampler.learner);
+        self.sampler.rules.switch(self.sampler.answered);
+    }
+
+    /// Adds answers one by one and fits whenever that takes part in choosing λ, so that λ evolves as in a run that fits
+    /// after each answer. Then fits once more to all. Every fit starts from the last one that took part in choosing λ,
+    /// which does not depend on the division into calls.
+    fn add_in_order(&mut self, count: usize, mut add: impl FnMut(&mut Self, usize)) {
+        for index in 0..count {
+            add(self, index);
+            let is_due = self.answers.refit.due() <= self.answers.refit.answers();
+            if is_due || index + 1 == count {
+                self.fit_again(is_due);
+            }
+        }
+    }
+
+    fn fit_again(&mut self, keep: bool) {
+        self.answers.refit.go_back();
+        self.sampler.learner.set_parameters(self.answers.refit.theta());
+        self.fit();
+        if keep {
+            self.answers.refit.keep();
+        }
+        self.sampler.note_change();
+    }
+
+    fn fit(&mut self) {
+        let sampler = &self.sampler;
+        self.answers.fit(sampler.askable, |x| sampler.warm_uncertainty(x));
+        self.sampler.learner.set_parameters(self.answers.refit.theta());
+    }
+
+    /// Returns the losses of the current model on answers it has not seen (progressive losses).
+    fn progressive_losses(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Vec<f64> {
+        let PoolSampler { learner, scores, .. } = &mut self.sampler;
+        let loss = |(x, _, label): &(Row<'_>, Drawn, f64)| {
+            learner.scores(*x, scores);
+            if learner.task.is_classification() {
+                f64::from(u8::from(learner.task.decide(scores) != *label))
+            } else {
+                learner.task.loss(scores, *label)
+            }
+        };
+        answers.iter().map(loss).collect()
+    }
+}
+
+impl PoolLearner for RefitPool {
+    fn sampler(&self) -> &PoolSampler {
+        &self.sampler
+    }
+
+    fn sampler_mut(&mut self) -> &mut PoolSampler {
+        &mut self.sampler
+    }
+
+    fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
+        let mut drawn = self.sampler.find(rows)?;
+        if drawn.rate.is_none() && drawn.probability.is_some() {
+            drawn.rate = Some(self.sampler.sampled_rate(rows));
+        }
+        self.sampler.note(&drawn, rows.row(drawn.row));
+        Ok(drawn)
+    }
+
+    /// Adds the answers and fits all of them. Never returns an error.
+    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+        self.sampler.end_batch();
+        let losses = self.progressive_losses(answers);
+        for ((x, drawn, label), loss) in answers.iter().zip(losses) {
+            self.answers.add(*x, *drawn, *label, loss);
+            self.see(*label);
+        }
+        self.fit();
+        self.sampler.answered += answers.len() as u64;
+        self.update_rules(answers.iter().map(|(x, _, label)| (*x, *label)));
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! Draws of rows from a pool in proportion to U, by a pass or by proposals.
+//!
+//! Rows proposed at random are accepted in proportion to U: the cost does not grow with the pool.
+
+use super::answers::ColdStart;
+use super::diversity::Diversity;
+use super::{Draw, Drawn, NoRow, Replacement, Retired, Scan, settle};
+use crate::coin::Coin;
+use crate::features::Features;
+use crate::learner::Learner;
+use crate::rows::{Row, Rows};
+use crate::rule::{Rule, Scale};
+use crate::settings::IllegalSettings;
+use crate::stream::Rules;
+
+/// The number of proposals by which rows are prefetched, to cover the memory latency of a large pool.
+const AHEAD: u64 = 8;
+
+/// The offset of random numbers for proposals, numbered by proposal; passes use the number of their draw.
+const PROPOSALS: u64 = 1 << 63;
+
+/// The number of rows from which a mean over a pool is estimated.
+const SAMPLED_ROWS: usize = 256;
+
+/// The model and the rules of a pool's learner, the rows that are left, and the state of the draws.
+#[derive(Debug)]
+pub struct PoolSampler {
+    pub(super) learner: Learner,
+    pub(super) rules: Rules,
+    draw: Draw,
+    replacement: Replacement,
+    pub(super) retired: Retired,
+    propose: Coin,
+    accept: Coin,
+    look: Coin,
+    pub(super) seed: u64,
+    /// The number of proposals, including those of retired rows: one sequence through all draws, so that the next ones
+    /// are known.
+    proposed: u64,
+    pub(super) time: u64,
+    pub(super) answered: u64,
+    /// The number of proposals of rows that were left.
+    pub(super) tries: u64,
+    /// The number of draws that fell back to a scan.
+    pub(super) fallbacks: u64,
+    pub(super) scores: Vec<f64>,
+    /// The number of rows that could be asked at the start.
+    pub(super) askable: usize,
+    diversity: Option<Diversity>,
+    /// The cold start, while it lasts.
+    pub(super) cold: Option<ColdStart>,
+    /// The class with the fewest answers, the first of equals.
+    pub(super) rarest: usize,
+    /// `true` if the parameters have changed since the rule took its scale from the pool.
+    moved: bool,
+}
+
+impl PoolSampler {
+    /// Creates a sampler for a pool of this many rows. Returns an error if the rules do not fit the model.
+    pub(super) fn new(
+        learner: Learner,
+        rules: Rules,
+        rows: usize,
+        (draw, replacement): (Draw, Replacement),
+        seed: u64,
+    ) -> Result<Self, IllegalSettings> {
+        rules.check_outputs(learner.model.outputs)?;
+        let scores = vec![0.0; learner.model.outputs];
+        Ok(Self {
+            learner,
+            rules,
+            draw,
+            replacement,
+            retired: Retired::new(rows),
+            propose: Coin::new(seed, "propose"),
+            accept: Coin::new(seed, "accept"),
+            look: Coin::new(seed, "look"),
+            seed,
+            proposed: 0,
+            time: 0,
+            answered: 0,
+            tries: 0,
+            fallbacks: 0,
+            scores,
+            askable: rows,
+            diversity: None,
+            cold: None,
+            rarest: 0,
+            moved: true,
+        })
+    }
+
+    pub(super) fn diversify(&mut self, within: f64) -> Result<(), IllegalSettings> {
+        IllegalSettings::unless(0.0 < within && within < 1.0, "apart", within, "0 < apart < 1")?;
+        self.diversity = Some(Diversity::new(within, self.learner.dim()));
+        Ok(())
+    }
+
+    pub(super) fn is_cold(&self) -> bool {
+        self.cold.is_some()
+    }
+
+    pub(super) fn rule(&self) -> &Rule {
+        self.cold.as_ref().map_or_else(|| self.rules.now(), ColdStart::rule)
+    }
+
+    pub(super) fn retire(&mut self, row: usize) {
+        self.retired.retire(row);
+        self.askable = self.retired.left();
+    }
+
+    pub(super) fn uncertainty(&self, x: Row<'_>) -> f64 {
+        self.rule().probability(&self.scores_of(x), x)
+    }
+
+    /// Returns U of these features by the rule that follows the cold start.
+    pub(super) fn warm_uncertainty(&self, x: Row<'_>) -> f64 {
+        self.rules.now().probability(&self.scores_of(x), x)
+    }
+
+    fn scores_of(&self, x: Row<'_>) -> Vec<f64> {
+        let mut scores = vec![0.0; self.learner.model.outputs];
+        self.learner.scores(x, &mut scores);
+        scores
+    }
+
+    pub(super) fn draw_weight(&self, x: Row<'_>) -> f64 {
+        self.uncertainty(x) * self.diversity.as_ref().map_or(1.0, |diversity| diversity.factor(x))
+    }
+
+    pub(super) fn least(&self) -> f64 {
+        self.rule().least() * self.diversity.as_ref().map_or(1.0, Diversity::least_factor)
+    }
+
+    /// Finds the next row to label; [`Self::note`] then records it.
+    pub(super) fn find(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
+        if self.retired.left() == 0 {
+            return Err(NoRow::Exhausted);
+        }
+        self.take_scale(rows);
+        if let Some(diversity) = self.diversity.as_mut().filter(|_| self.draw != Draw::Reject) {
+            diversity.find_near(rows);
+        }
+        let mut drawn = match self.draw {
+            Draw::Reject => match rows {
+                Rows::Dense(dense) => self.reject(rows, dense.by_place()),
+                Rows::Sparse(sparse) => self.reject(rows, sparse.by_place()),
+            },
+            Draw::Top if !self.is_cold() => self.scan(rows).top(),
+            Draw::Scan | Draw::Top => self.scan(rows).draw(self.accept.unit(self.time)),
+        }?;
+        drawn.scale = match self.rule() {
+            Rule::Relative(rule) => Some(rule.scale()),
+            _ => None,
+        };
+        drawn.least = self.least();
+        Ok(drawn)
+    }
+
+    /// Lets a rule in units of the pool take its scale from a sample, if the parameters have changed.
+    pub(super) fn take_scale(&mut self, rows: &Rows) {
+        if self.is_cold() || !std::mem::take(&mut self.moved) || !matches!(self.rules.now(), Rule::Relative(_)) {
+            return;
+        }
+        let outputs = self.learner.model.outputs;
+        let learner = &self.learner;
+        let score = |row: usize, scores: &mut [f64]| {
+            learner.scores(rows.row(row), scores);
+            Ok::<_, std::convert::Infallible>(())
+        };
+        let Ok(()) = settle(self.rules.now_mut(), rows.len(), outputs, self.rarest, score);
+    }
+
+    pub(super) fn set_scale(&mut self, scale: Scale) {
+        self.moved = false;
+        if let Rule::Relative(rule) = self.rules.now_mut() {
+            rule.set_scale(scale);
+        }
+    }
+
+    /// Records that the parameters have changed.
+    pub(super) fn note_change(&mut self) {
+        self.moved = true;
+    }
+
+    /// Ends a batch of draws: all rows regain their full weight.
+    pub(super) fn end_batch(&mut self) {
+        self.moved = true;
+        if let Some(diversity) = &mut self.diversity {
+            diversity.forget();
+        }
+    }
+
+    /// Records a draw of an earlier run, with the proposals that it took.
+    pub(super) fn replay(&mut self, drawn: &Drawn, x: Row<'_>) {
+        self.skip_proposals(drawn.tries);
+        self.note(drawn, x);
+    }
+
+    /// Records a draw.
+    pub(super) fn note(&mut self, drawn: &Drawn, x: Row<'_>) {
+        self.time += 1;
+        self.tries += drawn.tries;
+        self.fallbacks += u64::from(drawn.fallback);
+        if let Some(diversity) = &mut self.diversity {
+            diversity.add(x);
+        }
+        if self.replacement == Replacement::Without {
+            self.retired.retire(drawn.row);
+        }
+    }
+
+    /// Returns a pass over the rows that are left.
+    pub(super) fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
+        Scan::new(rows, &self.learner, self.rule(), &self.retired, self.diversity.as_ref())
+    }
+
+    /// Estimates the mean of U over the remaining rows from separate rows. They are independent of the draw, so that a
+    /// weight proportional to the estimate keeps its mean.
+    pub(super) fn sampled_rate(&self, rows: &Rows) -> f64 {
+        let (mut sum, mut count, mut at) = (0.0, 0, self.time << 32);
+        let wanted = self.retired.left().min(SAMPLED_ROWS);
+        while count < wanted {
+            let index = self.look.below(at, rows.len());
+            at += 1;
+            if !self.retired.contains(index) {
+                sum += self.draw_weight(rows.row(index));
+                count += 1;
+            }
+        }
+        sum / wanted as f64
+    }
+
+    /// Skips the proposals of a draw that took this number of tries.
+    fn skip_proposals(&mut self, mut tries: u64) {
+        let n = self.retired.rows();
+        while 0 < tries {
+            self.proposed += 1;
+            tries -= u64::from(!self.retired.contains(self.propose.below(self.proposed, n)));
+        }
+    }
+
+    /// Proposes rows until one is accepted; scans after as many tries as a scan would cost.
+    fn reject<X: Features>(&mut self, rows: &Rows, row: impl Fn(usize) -> X) -> Result<Drawn, NoRow> {
+        // Uses the fields, not `rule()`, because the scores are written while the rule is borrowed.
+        let rule = self.cold.as_ref().map_or_else(|| self.rules.now(), ColdStart::rule);
+        let u_max = rule.max();
+        let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
+        let mut tries = 0;
+        // While no row is retired, skip the bit set: reading it in a large pool is a cache miss.
+        let some_retired = self.retired.left() < n;
+        while tries < cap {
+            self.proposed += 1;
+            let (proposal, coming) = (self.proposed, self.propose.below(self.proposed + AHEAD, n));
+            row(coming).fetch();
+            if some_retired {
+                self.retired.fetch(coming);
+            }
+            let index = self.propose.below(proposal, n);
+            if some_retired && self.retired.contains(index) {
+                continue;
+            }
+            tries += 1;
+            let x = row(index);
+            self.learner.scores(x, &mut self.scores);
+            let factor = self.diversity.as_ref().map_or(1.0, |diversity| diversity.factor(x));
+            let uncertainty = factor * rule.probability(&self.scores, x);
+            let probability = uncertainty / u_max;
+            if self.accept.unit(PROPOSALS | proposal) < probability {
+                let inverse_rate = tries as f64 / u_max;
+                return Ok(Drawn {
+                    row: index,
+                    uncertainty,
+                    probability: Some(probability),
+                    tries,
+                    inverse_rate,
+                    fallback: false,
+                    rate: None,
+                    scale: None,
+                    least: 0.0,
+                });
+            }
+        }
+        if let Some(diversity) = &mut self.diversity {
+            diversity.find_near(rows);
+        }
+        let drawn = self.scan(rows).draw(self.accept.unit(self.time))?;
+        // Given that `cap` tries failed, E[N] is `cap` more than before: the weight stays unbiased.
+        Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, fallback: true, ..drawn })
+    }
+}

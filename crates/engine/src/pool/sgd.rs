@@ -1,0 +1,94 @@
+//! A pool's learner that takes a gradient step for each answer, as in the paper.
+
+use super::{Draw, Drawn, NoRow, PoolLearner, PoolSampler, Replacement};
+use crate::learner::{Diverged, Learner};
+use crate::rows::{Row, Rows};
+use crate::settings::IllegalSettings;
+use crate::stream::{Importance, Rules};
+
+/// The settings of a pool's learner that takes gradient steps.
+#[derive(Clone, Copy, Debug)]
+pub struct SgdSettings {
+    /// The method of drawing rows.
+    pub draw: Draw,
+    /// Drawing with or without replacement.
+    pub replacement: Replacement,
+    /// The factor of the gradients of asked rows.
+    pub importance: Importance,
+    /// The run's seed.
+    pub seed: u64,
+}
+
+/// A pool's learner that takes a gradient step for each answer, or one step for each batch of answers.
+#[derive(Debug)]
+pub struct SgdPool {
+    sampler: PoolSampler,
+    importance: Importance,
+}
+
+impl SgdPool {
+    /// Creates a learner for a pool of this many rows. Returns an error if the rules do not fit the model.
+    pub fn new(learner: Learner, rules: Rules, rows: usize, settings: SgdSettings) -> Result<Self, IllegalSettings> {
+        let SgdSettings { draw, replacement, importance, seed } = settings;
+        Ok(Self { sampler: PoolSampler::new(learner, rules, rows, (draw, replacement), seed)?, importance })
+    }
+
+    fn learn(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+        let PoolSampler { learner, rules, scores, answered, .. } = &mut self.sampler;
+        let share = 1.0 / answers.len() as f64;
+        let inverse_rate: f64 = answers.iter().map(|(_, drawn, _)| share * drawn.inverse_rate).sum();
+        learner.weights.advance_average(learner.steps.weight() * inverse_rate);
+        let u_max = rules.now().max();
+        let weight = |drawn: &Drawn| match self.importance {
+            Importance::Equivalent => 1.0,
+            Importance::Original if drawn.tries == 0 => 1.0 / (drawn.uncertainty * drawn.inverse_rate),
+            Importance::Original => u_max / drawn.uncertainty,
+        };
+        if let [(x, drawn, label)] = answers {
+            let weight = weight(drawn);
+            learner.scores(*x, scores);
+            learner.learn(*x, scores, *label, weight)?;
+        } else {
+            let weights: Vec<f64> = answers.iter().map(|(_, drawn, _)| weight(drawn)).collect();
+            let labeled: Vec<(Row<'_>, f64)> = answers.iter().map(|(x, _, label)| (*x, *label)).collect();
+            learner.learn_together(&labeled, &weights)?;
+        }
+        *answered += answers.len() as u64;
+        rules.learned(answers.iter().map(|(x, _, label)| (*x, *label)), learner);
+        if rules.switch(*answered) {
+            learner.weights.restart_average();
+        }
+        Ok(())
+    }
+}
+
+impl PoolLearner for SgdPool {
+    fn sampler(&self) -> &PoolSampler {
+        &self.sampler
+    }
+
+    fn sampler_mut(&mut self) -> &mut PoolSampler {
+        &mut self.sampler
+    }
+
+    fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
+        let drawn = self.sampler.find(rows)?;
+        self.sampler.note(&drawn, rows.row(drawn.row));
+        Ok(drawn)
+    }
+
+    /// Takes one step on the mean gradient of the answers.
+    ///
+    /// With importance weights, answers from a pass are weighted by `S_t/U`. Proposals do not know `S_t`, and 1/N is
+    /// not unbiased for it. They are weighted by `U_max/U`, as Algorithm 1 does on the proposals: the same objective,
+    /// with steps longer by `U_max/S_t`.
+    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+        self.sampler.end_batch();
+        let before = self.sampler.learner.weights.average_weight();
+        let done = self.learn(answers);
+        if done.is_err() {
+            self.sampler.learner.weights.set_average_weight(before);
+        }
+        done
+    }
+}
