@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use querist_engine::pool::{Draw, Objective, PoolLearner};
-use querist_engine::session::{self, Session, Study};
+use querist_engine::pool::{Draw, Objective, RefitPool};
+use querist_engine::session::{LabelingPool, Session, SessionSettings};
 use querist_engine::step::StepSize;
-use querist_engine::stop;
+use querist_engine::stop::{GAIN_BATCH, StopRule};
 use querist_engine::stream::StreamLearner;
 use querist_engine::task::Labels;
 use querist_rows::{DenseRows, Rows};
 use querist_run::build::{self, FitSettings, Resolved};
-use querist_run::settings::Settings;
+use querist_run::pool::stop::GAIN;
+use querist_run::settings::LearnerSettings;
 
 use crate::{Error, Result};
 
 /// The duration of a lease on an item, in milliseconds.
 const LEASE_MS: u64 = 300_000;
-/// Stopping is advised when this many more labels …
-const STOP_BATCH: usize = 50;
-/// … are expected to improve accuracy by less than this.
-const STOP_BELOW: f64 = 0.002;
 
 /// An item of a labeling session.
 ///
@@ -52,13 +49,13 @@ pub struct Item {
 #[derive(Clone, Debug)]
 pub struct LearnerBuilder {
     labels: Labels,
-    settings: Settings,
+    settings: LearnerSettings,
 }
 
 impl LearnerBuilder {
     /// Creates a builder with the default loss and rule for this kind of labels.
     pub fn new(labels: Labels) -> Self {
-        Self { labels, settings: Settings::default() }
+        Self { labels, settings: LearnerSettings::default() }
     }
 
     /// Sets the loss, by its name in `querist list`.
@@ -85,7 +82,7 @@ impl LearnerBuilder {
     /// Sets λ of the penalty λ/2·‖w‖². Without it, pools choose λ from the answers and streams have none.
     #[must_use]
     pub fn l2(mut self, strength: f64) -> Self {
-        self.settings.l2 = strength;
+        self.settings.l2 = Some(strength);
         self
     }
 
@@ -102,10 +99,10 @@ impl LearnerBuilder {
     ///
     /// # Errors
     /// If a name is unknown, or the loss cannot be fitted.
-    pub fn pool(&self, rows: &Rows) -> Result<PoolLearner> {
+    pub fn pool(&self, rows: &Rows) -> Result<RefitPool> {
         self.settings.check()?;
         let fit = FitSettings { objective: Objective::AsAsked, empty: rows.empty_like() };
-        build::fitted_pool(&self.settings, &self.resolved(rows.dim()), Draw::Scan, fit, rows.len())
+        build::refit_pool(&self.settings, &self.resolved(rows.dim()), Draw::Scan, fit, rows.len())
     }
 
     /// Builds a labeling session for items with equally many features, one annotator per item.
@@ -122,11 +119,11 @@ impl LearnerBuilder {
         let dim = rows.dim();
         let learner = Box::new(move || {
             let fit = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
-            build::fitted_pool(&builder.settings, &builder.resolved(dim), Draw::Scan, fit, count).expect("built before")
+            build::refit_pool(&builder.settings, &builder.resolved(dim), Draw::Scan, fit, count).expect("built before")
         });
         let ids = items.iter().map(|item| Arc::clone(&item.id)).collect();
         let texts: Vec<String> = items.into_iter().map(|item| item.text).collect();
-        let study = Study {
+        let pool = LabelingPool {
             rows,
             renumbered: None,
             ids,
@@ -136,16 +133,16 @@ impl LearnerBuilder {
             imported: vec![],
             changed_imports: vec![],
             learner,
-            stop: stop::Rule::Gain { batch: STOP_BATCH, below: STOP_BELOW },
+            stop: StopRule::Gain { batch: GAIN_BATCH, below: GAIN },
         };
-        let settings = session::Settings {
+        let settings = SessionSettings {
             labels: self.labels,
             overlap: 1,
             budget: None,
             lease: LEASE_MS,
             seed: self.settings.seed,
         };
-        Ok(Session::new(Arc::new(study), build::task(&self.settings, self.labels)?, settings))
+        Ok(Session::new(Arc::new(pool), build::task(&self.settings, self.labels)?, settings))
     }
 
     fn resolved(&self, dim: usize) -> Resolved {

@@ -57,8 +57,8 @@ use querist_theory::equivalent::Queried;
 
 /// The names that most programs need.
 pub mod prelude {
-    pub use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner};
-    pub use querist_engine::session::{Apprentice, Moment, Response, Session, SessionEvent};
+    pub use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, RefitPool, SgdPool};
+    pub use querist_engine::session::{BackgroundFitter, LabelValue, Response, Session, SessionEvent, SessionTime};
     pub use querist_engine::stream::{Offer, StreamLearner};
     pub use querist_engine::task::{Labels, Task};
     pub use querist_render::certificate::as_text as certificate_text;
