@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &PredictArgs) -> Result<Output> {
     let file = ModelFile::read(&arguments.model)?;
     let mut model = Model::new(&file.header, &file.arrays).map_err(|found| anyhow!("{}: {found}", at()))?;
     let Some(encoder) = model.encoder.take() else { bail!("{}: the model file has no encoder for rows", at()) };
-    let format = arguments.input_format.as_deref().map(querist_data::PredictionFormat::named).transpose();
+    let format = arguments.input_format.as_deref().map(querist_data::Format::named).transpose();
     let format = format.map_err(|message| anyhow!("--input-format: {message}"))?;
     let options =
         ReadOptions { format, unlabeled: true, skip_bad_rows: arguments.skip_bad_rows, ..ReadOptions::default() };
