@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::routes::ROUTES;
-use crate::wire::{MOST_ANSWERS, MOST_HELD};
+use crate::wire::{MAX_ANSWERS, MAX_ITEMS};
 
 mod schemas;
 
@@ -71,11 +71,11 @@ fn request(path: &str) -> Option<Value> {
     let asks = object(&[("annotator", name()), ("asks", list(whole()))], 2);
     Some(match path {
         "/api/next" => {
-            object(&[("annotator", name()), ("n", json!({"type": "integer", "minimum": 1, "maximum": MOST_HELD}))], 1)
+            object(&[("annotator", name()), ("n", json!({"type": "integer", "minimum": 1, "maximum": MAX_ITEMS}))], 1)
         }
         "/api/answers" => {
             let mut answers = list(reference("Answer"));
-            answers["maxItems"] = MOST_ANSWERS.into();
+            answers["maxItems"] = MAX_ANSWERS.into();
             answers
         }
         "/api/undo" => object(&[("annotator", name()), ("key", key()), ("answer", or_null(whole()))], 2),

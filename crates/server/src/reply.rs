@@ -6,10 +6,10 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::desk::Problem;
-use crate::live::Live;
+use crate::event_stream::EventStreamBody;
+use crate::session_store::StoreProblem;
 
-pub(crate) type Body = Either<Full<Bytes>, Live>;
+pub(crate) type Body = Either<Full<Bytes>, EventStreamBody>;
 pub(crate) type Reply = Response<Body>;
 
 /// The content security policy of the page: no foreign content, no inline code, no framing.
@@ -51,14 +51,14 @@ pub(crate) fn json(value: &Value) -> Reply {
 
 /// An HTTP error: a status and a code for programs, a message and a hint for people.
 #[derive(Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct HttpError {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: &'static str,
 }
 
-impl Trouble {
+impl HttpError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: &'static str) -> Self {
         Self { status, code, message: message.into(), hint }
     }
@@ -98,10 +98,10 @@ impl Trouble {
     }
 }
 
-impl From<Problem> for Trouble {
-    fn from(problem: Problem) -> Self {
-        let message = format!("nothing can be saved: {}", problem.words);
-        if problem.full {
+impl From<StoreProblem> for HttpError {
+    fn from(problem: StoreProblem) -> Self {
+        let message = format!("nothing can be saved: {}", problem.message);
+        if problem.is_full {
             let hint = "make room on the disk; answers are kept in the page until then";
             return Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", message, hint);
         }

@@ -6,16 +6,16 @@ use querist_engine::session::Response;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-use crate::login::{Identity, new_token};
-use crate::reply::Trouble;
-use crate::show::Catalogue;
+use crate::credentials::{CallerIdentity, new_token};
+use crate::reply::HttpError;
+use crate::views::Catalog;
 
 /// A nonnegative integer in JSON; `2.0` is accepted too.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "Number")]
-pub(crate) struct Whole(pub(crate) u64);
+pub(crate) struct JsonInteger(pub(crate) u64);
 
-impl TryFrom<Number> for Whole {
+impl TryFrom<Number> for JsonInteger {
     type Error = String;
 
     fn try_from(number: Number) -> Result<Self, String> {
@@ -33,18 +33,18 @@ impl TryFrom<Number> for Whole {
 pub(crate) struct Next {
     pub(crate) annotator: String,
     #[serde(default = "one")]
-    pub(crate) n: Whole,
+    pub(crate) n: JsonInteger,
 }
 
-fn one() -> Whole {
-    Whole(1)
+fn one() -> JsonInteger {
+    JsonInteger(1)
 }
 
 /// An element of the body of `POST /api/answers`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answer {
-    pub(crate) ask: Whole,
+    pub(crate) ask: JsonInteger,
     pub(crate) annotator: String,
     pub(crate) key: Option<String>,
     pub(crate) label: Option<Value>,
@@ -56,7 +56,7 @@ pub(crate) struct Answer {
 
 /// A well-formed answer whose annotator is its sender.
 #[derive(PartialEq)]
-pub(crate) struct NewAnswer {
+pub(crate) struct CheckedAnswer {
     pub(crate) ask: u64,
     pub(crate) name: Arc<str>,
     pub(crate) key: Arc<str>,
@@ -66,22 +66,22 @@ pub(crate) struct NewAnswer {
 
 impl Answer {
     /// Validates the sender, the key and the form. Generates a key if there is none.
-    pub(crate) fn check(&self, identity: &Identity, catalogue: &Catalogue) -> Result<NewAnswer, Trouble> {
+    pub(crate) fn check(&self, identity: &CallerIdentity, catalog: &Catalog) -> Result<CheckedAnswer, HttpError> {
         let name = name(&self.annotator, identity)?;
         let key = match &self.key {
             Some(text) => key(text)?,
-            None => new_token().map_err(Trouble::bad)?.into(),
+            None => new_token().map_err(HttpError::bad)?.into(),
         };
         if !matches!(self.label, None | Some(Value::String(_) | Value::Number(_))) {
-            return Err(Trouble::bad("a label is a string or a number"));
+            return Err(HttpError::bad("a label is a string or a number"));
         }
         let given = match (&self.label, self.skip, self.unsure) {
-            (Some(label), false, false) => Response::Label(catalogue.code(label).unwrap_or(f64::NAN)),
+            (Some(label), false, false) => Response::Label(catalog.code(label).unwrap_or(f64::NAN)),
             (None, true, false) => Response::Skip,
             (None, false, true) => Response::Unsure,
-            _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
+            _ => return Err(HttpError::bad("an answer has a label, or skip, or unsure")),
         };
-        Ok(NewAnswer { ask: self.ask.0, name, key, given })
+        Ok(CheckedAnswer { ask: self.ask.0, name, key, given })
     }
 }
 
@@ -91,7 +91,7 @@ impl Answer {
 pub(crate) struct Undo {
     pub(crate) annotator: String,
     pub(crate) key: String,
-    pub(crate) answer: Option<Whole>,
+    pub(crate) answer: Option<JsonInteger>,
 }
 
 /// The body of `POST /api/heartbeat` and `POST /api/release`.
@@ -99,7 +99,7 @@ pub(crate) struct Undo {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Asks {
     pub(crate) annotator: String,
-    pub(crate) asks: Vec<Whole>,
+    pub(crate) asks: Vec<JsonInteger>,
 }
 
 impl Asks {
@@ -109,37 +109,37 @@ impl Asks {
 }
 
 /// The maximum number of items that an annotator can hold at once.
-pub(crate) const MOST_HELD: usize = 100;
+pub(crate) const MAX_ITEMS: usize = 100;
 /// The maximum number of answers in one request.
-pub(crate) const MOST_ANSWERS: usize = 1000;
+pub(crate) const MAX_ANSWERS: usize = 1000;
 /// The maximum length of an annotator's name, in characters.
-pub(crate) const LONGEST_NAME: usize = 64;
+pub(crate) const MAX_NAME_CHARS: usize = 64;
 /// The maximum length of a key, in bytes.
-pub(crate) const LONGEST_KEY: usize = 100;
+pub(crate) const MAX_KEY_BYTES: usize = 100;
 
 /// Parses the JSON of a request.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Trouble> {
-    serde_json::from_slice(body).map_err(|error| Trouble::bad(format!("not the JSON that is wanted: {error}")))
+pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpError> {
+    serde_json::from_slice(body).map_err(|error| HttpError::bad(format!("not the JSON that is wanted: {error}")))
 }
 
 /// Validates an annotator's name: it must be printable, and the sender must be allowed to use it.
-pub(crate) fn name(name: &str, identity: &Identity) -> Result<Arc<str>, Trouble> {
-    if name.trim().is_empty() || LONGEST_NAME < name.chars().count() || name.chars().any(char::is_control) {
-        return Err(Trouble::bad("an annotator has a name of 1 to 64 characters, none of them a control character"));
+pub(crate) fn name(name: &str, identity: &CallerIdentity) -> Result<Arc<str>, HttpError> {
+    if name.trim().is_empty() || MAX_NAME_CHARS < name.chars().count() || name.chars().any(char::is_control) {
+        return Err(HttpError::bad("an annotator has a name of 1 to 64 characters, none of them a control character"));
     }
     let name = name.trim();
     match &identity.name {
         Some(own) if own != name => {
-            Err(Trouble::forbidden("not-you", "you are signed in under another name", "use your own name"))
+            Err(HttpError::forbidden("not-you", "you are signed in under another name", "use your own name"))
         }
         _ => Ok(name.into()),
     }
 }
 
 /// Validates the form of a key.
-pub(crate) fn key(key: &str) -> Result<Arc<str>, Trouble> {
-    let is_valid = (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_valid { Ok(key.into()) } else { Err(Trouble::bad("a key is 1 to 100 letters, digits or signs")) }
+pub(crate) fn key(key: &str) -> Result<Arc<str>, HttpError> {
+    let is_valid = (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_valid { Ok(key.into()) } else { Err(HttpError::bad("a key is 1 to 100 letters, digits or signs")) }
 }
 
 /// Returns the percent-decoded value of a query parameter.

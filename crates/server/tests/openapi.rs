@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Host;
+use common::TestServer;
 
 fn status_of(reply: &str) -> u16 {
     reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
@@ -10,7 +10,7 @@ fn status_of(reply: &str) -> u16 {
 
 #[test]
 fn the_document_describes_exactly_the_routes() {
-    let host = Host::start();
+    let host = TestServer::start();
     let (_, document) = host.get("/api/openapi.json");
     assert_eq!(document["openapi"], "3.1.0");
     let paths = document["paths"].as_object().unwrap();

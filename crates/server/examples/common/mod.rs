@@ -18,7 +18,9 @@ use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
-use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Server, Setup, Stop, new_token};
+use querist_server::{
+    AccessSettings, Catalog, Credential, DisplayedField, KeyFile, LabelingServer, Limits, Setup, StopHandle, new_token,
+};
 use serde_json::json;
 
 /// The number of features of an item.
@@ -62,14 +64,14 @@ pub(crate) fn study(items: usize) -> Arc<Study> {
 }
 
 /// A server on a thread of this process.
-pub(crate) struct Running {
+pub(crate) struct RunningServer {
     pub(crate) port: u16,
     pub(crate) token: String,
-    stop: Stop,
+    stop: StopHandle,
     thread: thread::JoinHandle<()>,
 }
 
-impl Running {
+impl RunningServer {
     /// Stops the server and waits until it has ended.
     pub(crate) fn stop(self) {
         self.stop.stop();
@@ -78,11 +80,11 @@ impl Running {
 }
 
 /// Starts a server with a new ledger.
-pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running {
+pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> RunningServer {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let token = new_token().expect("random numbers");
-    let field = || vec![Field { name: "text".to_owned(), kind: "text", value: TEXT.to_owned() }];
+    let field = || vec![DisplayedField { name: "text".to_owned(), kind: "text", value: TEXT.to_owned() }];
     let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
     let setup = Setup {
         listener,
@@ -90,14 +92,14 @@ pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running
         study,
         task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
         settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
-        catalogue: Catalogue {
+        catalog: Catalog {
             title: "load".to_owned(),
             labels,
             fields: Box::new(move |_| field()),
             certificate: Box::new(|_| json!({})),
         },
         images: Arc::default(),
-        access: Access {
+        access: AccessSettings {
             credentials: vec![Credential { name: None, token: token.clone() }],
             key: KeyFile::open_or_create(ledger).expect("a key file"),
             hosts: vec![format!("127.0.0.1:{port}")],
@@ -107,9 +109,9 @@ pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running
             trusted_proxies: vec![],
         },
         limits,
-        on_notice: Box::new(|notice| println!("notice: {notice:?}")),
+        on_event: Box::new(|notice| println!("notice: {notice:?}")),
     };
-    let server = Server::new(setup).expect("a server");
-    let stop = server.stopper();
-    Running { port, token, stop, thread: thread::spawn(move || server.run().expect("a server")) }
+    let server = LabelingServer::new(setup).expect("a server");
+    let stop = server.stop_handle();
+    RunningServer { port, token, stop, thread: thread::spawn(move || server.run().expect("a server")) }
 }

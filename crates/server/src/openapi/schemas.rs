@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::wire::{LONGEST_KEY, LONGEST_NAME};
+use crate::wire::{MAX_KEY_BYTES, MAX_NAME_CHARS};
 
 /// Returns a reference to a named schema.
 pub(super) fn reference(name: &str) -> Value {
@@ -39,12 +39,12 @@ pub(super) fn whole() -> Value {
 /// Returns the schema of an annotator's name: not only spaces, no control characters.
 pub(super) fn name() -> Value {
     let visible = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
-    json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "pattern": visible})
+    json!({"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "pattern": visible})
 }
 
 /// Returns the schema of a key: printable ASCII characters without spaces.
 pub(super) fn key() -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"})
+    json!({"type": "string", "minLength": 1, "maxLength": MAX_KEY_BYTES, "pattern": "^[!-~]+$"})
 }
 
 fn number() -> Value {

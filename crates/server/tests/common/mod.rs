@@ -22,11 +22,14 @@ use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
 use querist_run::labeling::Images;
-use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Notice, Server, Setup, Stop, new_token};
+use querist_server::{
+    AccessSettings, Catalog, Credential, DisplayedField, KeyFile, LabelingServer, Limits, OperatorEvent, Setup,
+    StopHandle, new_token,
+};
 use serde_json::{Value, json};
 
 /// A running server and a client for it.
-pub(crate) struct Host {
+pub(crate) struct TestServer {
     pub(crate) port: u16,
     pub(crate) token: String,
     pub(crate) tokens: Vec<String>,
@@ -35,7 +38,7 @@ pub(crate) struct Host {
     /// Notices for the operator, as debug text.
     pub(crate) notices: Arc<Mutex<Vec<String>>>,
     pub(crate) folder: tempfile::TempDir,
-    stop: Stop,
+    stop: StopHandle,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -75,7 +78,7 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
 }
 
 /// The options of a test server.
-pub(crate) struct Options<'a> {
+pub(crate) struct TestServerOptions<'a> {
     pub(crate) text: &'a str,
     pub(crate) names: &'a [&'a str],
     pub(crate) images: bool,
@@ -85,7 +88,7 @@ pub(crate) struct Options<'a> {
     pub(crate) secure_cookie: bool,
 }
 
-impl Default for Options<'_> {
+impl Default for TestServerOptions<'_> {
     fn default() -> Self {
         let (trusted_proxies, secure_cookie) = (vec![], false);
         let limits = Limits::of_total(2000);
@@ -93,28 +96,28 @@ impl Default for Options<'_> {
     }
 }
 
-impl Host {
+impl TestServer {
     pub(crate) fn start() -> Self {
-        Self::new(Options::default())
+        Self::new(TestServerOptions::default())
     }
 
     pub(crate) fn with_text(text: &str) -> Self {
-        Self::new(Options { text, ..Options::default() })
+        Self::new(TestServerOptions { text, ..TestServerOptions::default() })
     }
 
     pub(crate) fn with_people(names: &[&str]) -> Self {
-        Self::new(Options { names, ..Options::default() })
+        Self::new(TestServerOptions { names, ..TestServerOptions::default() })
     }
 
     pub(crate) fn with_images() -> Self {
-        Self::new(Options { images: true, ..Options::default() })
+        Self::new(TestServerOptions { images: true, ..TestServerOptions::default() })
     }
 
     pub(crate) fn with_loss(loss: &'static str) -> Self {
-        Self::new(Options { loss, ..Options::default() })
+        Self::new(TestServerOptions { loss, ..TestServerOptions::default() })
     }
 
-    pub(crate) fn new(options: Options<'_>) -> Self {
+    pub(crate) fn new(options: TestServerOptions<'_>) -> Self {
         let loss = options.loss;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.ledger");
@@ -130,9 +133,10 @@ impl Host {
         let tokens: Vec<String> = credentials.iter().map(|credential| credential.token.clone()).collect();
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).to_vec();
         let text = options.text.to_owned();
-        let fields = Box::new(move |_| vec![Field { name: "text".to_owned(), kind: "text", value: text.clone() }]);
+        let fields =
+            Box::new(move |_| vec![DisplayedField { name: "text".to_owned(), kind: "text", value: text.clone() }]);
         let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
-        let catalogue = Catalogue { title: "items".to_owned(), labels, fields, certificate: Box::new(|_| json!({})) };
+        let catalog = Catalog { title: "items".to_owned(), labels, fields, certificate: Box::new(|_| json!({})) };
         let images = if options.images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
         let (secure_cookie, trusted_proxies) = (options.secure_cookie, options.trusted_proxies);
         let key = KeyFile::open_or_create(&path).unwrap();
@@ -144,14 +148,22 @@ impl Host {
             study: study(1000, loss),
             task: Box::new(move || task::parse(loss, Labels::Binary).unwrap()),
             settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
-            catalogue,
+            catalog,
             images: Arc::new(images),
-            access: Access { credentials, key, hosts, numeric_hosts: false, port, secure_cookie, trusted_proxies },
+            access: AccessSettings {
+                credentials,
+                key,
+                hosts,
+                numeric_hosts: false,
+                port,
+                secure_cookie,
+                trusted_proxies,
+            },
             limits: options.limits,
-            on_notice: Box::new(move |notice: Notice<'_>| noticed.lock().unwrap().push(format!("{notice:?}"))),
+            on_event: Box::new(move |notice: OperatorEvent<'_>| noticed.lock().unwrap().push(format!("{notice:?}"))),
         };
-        let server = Server::new(setup).unwrap();
-        let (stop, links) = (server.stopper(), server.links());
+        let server = LabelingServer::new(setup).unwrap();
+        let (stop, links) = (server.stop_handle(), server.links());
         let thread = Some(thread::spawn(move || server.run().unwrap()));
         Self { port, token: tokens[0].clone(), tokens, links, notices, folder, stop, thread }
     }
@@ -251,7 +263,7 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.take() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use querist_run::labeling::displayed::Displayed;
-use querist_server::Field;
+use querist_server::DisplayedField;
 
 /// Prefixes of cells that contain an image as a data URL.
 const INLINE: [&str; 5] = [
@@ -15,7 +15,7 @@ const INLINE: [&str; 5] = [
 ];
 
 /// A function that makes the fields of an item.
-type MakeFields = Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>;
+type MakeFields = Box<dyn Fn(usize) -> Vec<DisplayedField> + Send + Sync>;
 
 /// Returns a function that makes the fields of an item: images, then texts, then others, without empty ones.
 pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
@@ -29,9 +29,9 @@ pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
             } else {
                 (kind, value.to_owned())
             };
-            fields.push(Field { name: name.to_owned(), kind, value });
+            fields.push(DisplayedField { name: name.to_owned(), kind, value });
         }
-        let order = |field: &Field| match field.kind {
+        let order = |field: &DisplayedField| match field.kind {
             "image" => 0,
             "text" => 1,
             _ => 2,

@@ -8,26 +8,26 @@ use querist_engine::session::{Guess, Handed, NoMore, Prediction, Response, Sessi
 use querist_engine::task::Labels;
 use serde_json::{Map, Value, json};
 
-use crate::routes::House;
+use crate::app_state::AppState;
 
 /// The title, labels and fields that the page displays.
-pub struct Catalogue {
+pub struct Catalog {
     /// The title of the labeling task.
     pub title: String,
     /// The classes with their codes, in the order of their keys; empty for numeric labels.
     pub labels: Vec<(String, f64)>,
     /// Returns the fields of the item in a row.
-    pub fields: Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>,
+    pub fields: Box<dyn Fn(usize) -> Vec<DisplayedField> + Send + Sync>,
     /// Returns what is proved about the loss and the rule in use, at the scale of the current model.
-    pub certificate: Certify,
+    pub certificate: MakeCertificate,
 }
 
 /// A function that creates a certificate for the scale of a rule in units of the pool; `None` before the first model.
-pub type Certify = Box<dyn Fn(Option<Scale>) -> Value + Send + Sync>;
+pub type MakeCertificate = Box<dyn Fn(Option<Scale>) -> Value + Send + Sync>;
 
 /// A displayed field of an item.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Field {
+pub struct DisplayedField {
     /// Its name.
     pub name: String,
     /// `text`, `number`, `category` or `image`.
@@ -36,7 +36,7 @@ pub struct Field {
     pub value: String,
 }
 
-impl Catalogue {
+impl Catalog {
     /// Returns the label with this code.
     pub(crate) fn label(&self, code: f64) -> Value {
         match self.labels.iter().find(|(_, known)| *known == code) {
@@ -61,15 +61,15 @@ fn number(value: f64) -> Value {
 }
 
 /// Explains to the annotator why an item is asked. Losses without probabilities show only the predicted class.
-fn why(house: &House, guess: &Guess, has_probabilities: bool) -> String {
+fn why(state: &AppState, guess: &Guess, has_probabilities: bool) -> String {
     if guess.answers == 0 {
         return "Random pick (no model yet)".to_owned();
     }
-    let named = |label: f64| match house.catalogue.label(label) {
+    let named = |label: f64| match state.catalog.label(label) {
         Value::String(name) => name,
         other => other.to_string(),
     };
-    if house.catalogue.labels.is_empty() {
+    if state.catalog.labels.is_empty() {
         let value = guess.likeliest.first().map_or(f64::NAN, |predicted| predicted.label);
         return format!("model: {value:.4}");
     }
@@ -84,14 +84,14 @@ fn why(house: &House, guess: &Guess, has_probabilities: bool) -> String {
 }
 
 /// Returns an item as an annotator sees it.
-pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Option<Value> {
+pub(crate) fn item(state: &AppState, session: &Session, ask: u64, name: &str) -> Option<Value> {
     let (row, id, probability, guess) = session.item(ask)?;
-    let fields: Vec<Value> = (house.catalogue.fields)(row?)
+    let fields: Vec<Value> = (state.catalog.fields)(row?)
         .into_iter()
         .map(|field| json!({"name": field.name, "kind": field.kind, "value": field.value}))
         .collect();
     let mine = session.said_by(name, ask).map(|(answer, given)| {
-        let mut response = said(house, given);
+        let mut response = said(state, given);
         response.insert("answer".to_owned(), answer.into());
         response
     });
@@ -99,7 +99,7 @@ pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Op
         "ask": ask,
         "item": &**id,
         "probability": number(probability),
-        "why": why(house, guess, session.has_probabilities()),
+        "why": why(state, guess, session.has_probabilities()),
         "fields": fields,
         "lease_seconds": session.settings().lease / 1000,
         "mine": mine,
@@ -107,9 +107,9 @@ pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Op
 }
 
 /// Returns a response as fields: the label, and whether it was skipped or unsure.
-pub(crate) fn said(house: &House, given: Response) -> Map<String, Value> {
+pub(crate) fn said(state: &AppState, given: Response) -> Map<String, Value> {
     let label = match given {
-        Response::Label(code) => house.catalogue.label(code),
+        Response::Label(code) => state.catalog.label(code),
         _ => Value::Null,
     };
     let fields =
@@ -118,8 +118,8 @@ pub(crate) fn said(house: &House, given: Response) -> Map<String, Value> {
 }
 
 /// Returns the items assigned to an annotator, and the counts of the remaining ones.
-pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &str) -> Value {
-    let items: Vec<Value> = handed.asks.iter().filter_map(|ask| item(house, session, *ask, name)).collect();
+pub(crate) fn handed(state: &AppState, session: &Session, handed: &Handed, name: &str) -> Value {
+    let items: Vec<Value> = handed.asks.iter().filter_map(|ask| item(state, session, *ask, name)).collect();
     let reason = handed.no_more.map(|reason| match reason {
         NoMore::Finished => "finished",
         NoMore::YoursDone => "yours-done",
@@ -140,17 +140,17 @@ pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &s
 }
 
 /// Returns the last `n` answers of an annotator, newest first.
-pub(crate) fn history(house: &House, session: &Session, name: &str, n: usize) -> Value {
+pub(crate) fn history(state: &AppState, session: &Session, name: &str, n: usize) -> Value {
     let entries = session.history(name, n).into_iter().filter_map(|entry| {
         let (row, id, _, _) = session.item(entry.ask)?;
-        let fields = row.map(|row| (house.catalogue.fields)(row)).unwrap_or_default();
+        let fields = row.map(|row| (state.catalog.fields)(row)).unwrap_or_default();
         let text = fields.iter().find(|field| field.kind == "text").or(fields.first());
         let preview: String = text.map(|field| field.value.chars().take(80).collect()).unwrap_or_default();
         let mut shown = Map::new();
         shown.insert("answer".to_owned(), entry.answer.into());
         shown.insert("ask".to_owned(), entry.ask.into());
         shown.insert("item".to_owned(), id.as_ref().into());
-        shown.extend(said(house, entry.given));
+        shown.extend(said(state, entry.given));
         shown.insert("preview".to_owned(), preview.into());
         Some(Value::Object(shown))
     });
@@ -163,8 +163,8 @@ fn estimated(estimate: &Estimate) -> Value {
 }
 
 /// Returns precision, recall and F1 of each class; null if no answer determines it.
-fn scores_of_classes(catalogue: &Catalogue, scores: &[ClassScores]) -> Vec<Value> {
-    let named = catalogue.labels.iter().zip(scores);
+fn scores_of_classes(catalog: &Catalog, scores: &[ClassScores]) -> Vec<Value> {
+    let named = catalog.labels.iter().zip(scores);
     let class = |(name, scores): (&(String, f64), &ClassScores)| {
         let shown = |score: &Option<Estimate>| score.as_ref().map(estimated);
         json!({"class": name.0, "precision": shown(&scores.precision), "recall": shown(&scores.recall), "f1": shown(&scores.f1)})
@@ -176,8 +176,8 @@ fn scores_of_classes(catalogue: &Catalogue, scores: &[ClassScores]) -> Vec<Value
 const MAX_STREAMED_ANNOTATORS: usize = 30;
 
 /// Returns the status for event streams. It lists only the first annotators, since each change is sent to everyone.
-pub(crate) fn live_status(house: &Arc<House>) -> Value {
-    let mut status = status(house);
+pub(crate) fn live_status(state: &Arc<AppState>) -> Value {
+    let mut status = status(state);
     if let Some(Value::Array(annotators)) = status.get_mut("annotators") {
         annotators.truncate(MAX_STREAMED_ANNOTATORS);
     }
@@ -185,12 +185,12 @@ pub(crate) fn live_status(house: &Arc<House>) -> Value {
 }
 
 /// Returns the status of the session.
-pub(crate) fn status(house: &Arc<House>) -> Value {
-    let problem = house.desk.problem();
-    house.desk.look(|session, now| {
+pub(crate) fn status(state: &Arc<AppState>) -> Value {
+    let problem = state.store.problem();
+    state.store.read(|session, now| {
         let status = session.status(now.tick);
         let settings = session.settings();
-        let catalogue = &house.catalogue;
+        let catalog = &state.catalog;
         let task = match settings.labels {
             Labels::Binary => "binary",
             Labels::Classes(_) => "classes",
@@ -198,7 +198,7 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
         };
         let count = |code: f64| status.by_label.iter().find(|(label, _)| *label == code).map_or(0, |(_, count)| *count);
         let by_class: Map<String, Value> =
-            catalogue.labels.iter().map(|(name, code)| (name.clone(), count(*code).into())).collect();
+            catalog.labels.iter().map(|(name, code)| (name.clone(), count(*code).into())).collect();
         let assessment = status.assessment;
         let estimate = assessment.map(|assessment| {
             let score = &assessment.score;
@@ -209,7 +209,7 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
                 "effective_n": number(score.effective_n),
                 "warning": score.warning.map(|warning| warning.to_string()),
                 "mean_loss": assessment.loss.as_ref().map(estimated),
-                "classes": scores_of_classes(catalogue, &assessment.classes),
+                "classes": scores_of_classes(catalog, &assessment.classes),
             })
         });
         let twin = assessment.and_then(|assessment| {
@@ -222,10 +222,10 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             None => json!({"advice": "go on", "why": "there are too few labels for advice"}),
         };
         json!({
-            "title": catalogue.title,
-            "run": house.access.run(),
+            "title": catalog.title,
+            "run": state.access.run(),
             "task": task,
-            "labels": catalogue.labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            "labels": catalog.labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
             "annotators": status.people.iter().map(|(name, answered)| json!({"name": &**name, "answered": answered}))
                 .collect::<Vec<_>>(),
             "annotator_count": status.people.len(),
@@ -251,15 +251,15 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             "agreement": status.agreement.map(|agreement| json!({
                 "items": agreement.items, "share": number(agreement.share), "kappa": number(agreement.kappa)})),
             "model": {"answers": status.learned, "fitting": status.is_behind, "cold": status.is_cold},
-            "data_problems": data_problems(house, session),
-            "store": {"writable": problem.is_none(), "problem": problem.as_ref().map(|problem| problem.words.as_str())},
+            "data_problems": data_problems(state, session),
+            "store": {"writable": problem.is_none(), "problem": problem.as_ref().map(|problem| problem.message.as_str())},
         })
     })
 }
 
 /// Describes the items that are skipped and the images that have changed, with one sentence for each reason.
-pub(crate) fn data_problems(house: &House, session: &Session) -> Vec<String> {
-    session.data_problems().into_iter().chain(house.images.problems()).collect()
+pub(crate) fn data_problems(state: &AppState, session: &Session) -> Vec<String> {
+    session.data_problems().into_iter().chain(state.images.problems()).collect()
 }
 
 /// The approximate maximum number of points in a curve.
