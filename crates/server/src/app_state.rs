@@ -6,12 +6,12 @@ use querist_run::labeling::Images;
 use tokio::sync::watch;
 
 use crate::admission::Connections;
+use crate::catalog::Catalog;
 use crate::credentials::{AccessSettings, SignInLinks};
 use crate::event_stream;
 use crate::operator_events::{OnOperatorEvent, OperatorEvent};
 use crate::request_checks::WrongTokenCounter;
 use crate::session_store::SessionStore;
-use crate::views::Catalog;
 
 /// The state that all requests share.
 pub(crate) struct AppState {

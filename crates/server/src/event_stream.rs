@@ -11,7 +11,8 @@ use http_body_util::Either;
 use hyper::body::{Body, Frame};
 use hyper::header::HeaderValue;
 use hyper::{Response, header};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time;
 
@@ -61,7 +62,8 @@ impl PublishedStatus {
     }
 }
 
-fn event(name: &str, data: &Value) -> Bytes {
+fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let data = serde_json::to_string(data).expect("events are texts, numbers, lists and maps");
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
@@ -73,12 +75,12 @@ fn publish(state: &Arc<AppState>) {
             return false;
         }
         last.inputs = inputs;
-        let status = views::live_status(state);
+        let status = json!(views::status::streamed_status(state));
         let changes = patch::difference(&last.status, &status);
         if changes.is_empty() {
             return false;
         }
-        (last.change, last.status) = (event("patch", &Value::Array(changes)), status);
+        (last.change, last.status) = (event("patch", &changes), status);
         last.version += 1;
         true
     });

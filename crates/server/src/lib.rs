@@ -6,6 +6,7 @@
 mod admission;
 mod app_state;
 mod assets;
+mod catalog;
 mod clock;
 mod connection;
 mod session_store;
@@ -35,11 +36,13 @@ use tokio::runtime;
 use tokio::sync::watch;
 
 pub use admission::{Limits, Overload};
+pub use catalog::{Catalog, MakeCertificate};
 pub use credentials::{AccessSettings, Credential, RandomnessError, new_token};
 pub use key_file::{KeyError, KeyFile, is_private};
 pub use operator_events::{OnOperatorEvent, OperatorEvent};
 pub use session_store::MakeTask;
-pub use views::{Catalog, DisplayedField, MakeCertificate};
+pub use wire::certificate::{CertificateClaim, CertificateConstants, CertificateReply, CertifiedPair};
+pub use wire::replies::{DisplayedField, FieldKind};
 
 use admission::Connections;
 use app_state::AppState;
@@ -145,7 +148,7 @@ impl LabelingServer {
 
     /// Describes the items that training skips or that are never asked, with one sentence for each reason.
     pub fn data_problems(&self) -> Vec<String> {
-        self.state.store.read(|session, _| views::data_problems(&self.state, session))
+        self.state.store.read(|session, _| views::status::data_problems(&self.state, session))
     }
 
     /// Serves until a signal or a [`StopHandle`] stops it. Then finishes the pending requests; everything acknowledged

@@ -4,10 +4,11 @@ use bytes::Bytes;
 use http_body_util::{Either, Full};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, header};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::event_stream::EventStreamBody;
 use crate::session_store::StoreProblem;
+use crate::wire::replies::{ErrorDetails, ErrorReply};
 
 pub(crate) type Body = Either<Full<Bytes>, EventStreamBody>;
 pub(crate) type Reply = Response<Body>;
@@ -45,8 +46,8 @@ pub(crate) fn bytes(kind: &'static str, body: impl Into<Bytes>) -> Reply {
 }
 
 /// Creates a JSON reply.
-pub(crate) fn json(value: &Value) -> Reply {
-    bytes("application/json", value.to_string())
+pub(crate) fn json(value: &impl Serialize) -> Reply {
+    bytes("application/json", serde_json::to_vec(value).expect("replies are texts, numbers, lists and maps"))
 }
 
 /// An HTTP error: a status and a code for programs, a message and a hint for people.
@@ -68,7 +69,7 @@ impl HttpError {
     }
 
     pub(crate) fn missing() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not-found", "there is nothing here", "see /api/openapi.json")
+        Self::new(StatusCode::NOT_FOUND, "not-found", "there is no such path", "see /api/openapi.json")
     }
 
     pub(crate) fn forbidden(code: &'static str, message: &str, hint: &'static str) -> Self {
@@ -86,7 +87,7 @@ impl HttpError {
     pub(crate) fn reply(self, is_api: bool) -> Reply {
         let Self { status, code, message, hint } = self;
         let mut reply = if is_api {
-            json(&json!({"error": {"code": code, "message": message, "hint": hint}}))
+            json(&ErrorReply { error: ErrorDetails { code, message, hint } })
         } else {
             bytes("text/plain; charset=utf-8", format!("{message}\n{hint}\n"))
         };
@@ -100,12 +101,12 @@ impl HttpError {
 
 impl From<StoreProblem> for HttpError {
     fn from(problem: StoreProblem) -> Self {
-        let message = format!("nothing can be saved: {}", problem.message);
+        let message = format!("answers cannot be saved: {}", problem.message);
         if problem.is_full {
-            let hint = "make room on the disk; answers are kept in the page until then";
+            let hint = "free space on the disk; the page keeps unsent answers until then";
             return Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", message, hint);
         }
-        let hint = "the operator has to restart the server; answers are kept in the page until then";
+        let hint = "the operator must restart the server; the page keeps unsent answers until then";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-read-only", message, hint)
     }
 }

@@ -31,25 +31,25 @@ fn single_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {
-        return Err(HttpError::bad(format!("two headers `{name}`")));
+        return Err(HttpError::bad(format!("the header `{name}` appears more than once")));
     }
     match first.map(|value| value.to_str()) {
         None => Ok(None),
         Some(Ok(value)) => Ok(Some(value)),
-        Some(Err(_)) => Err(HttpError::bad(format!("the header `{name}` is no text"))),
+        Some(Err(_)) => Err(HttpError::bad(format!("the header `{name}` is not text"))),
     }
 }
 
 /// Checks the `Host` header against DNS rebinding: another site could resolve its own name to this server.
 pub(crate) fn check_host(headers: &HeaderMap, access: &AccessSettings) -> Result<(), HttpError> {
     let Some(host) = single_value(headers, &header::HOST)? else {
-        return Err(HttpError::bad("no header `host`"));
+        return Err(HttpError::bad("the header `host` is missing"));
     };
     if is_own_host(host, access) {
         return Ok(());
     }
-    let hint = "open the address that was printed; --allow-host names others";
-    Err(HttpError::new(StatusCode::MISDIRECTED_REQUEST, "wrong-host", "this server has another name", hint))
+    let hint = "open the printed address, or allow the name with --allow-host";
+    Err(HttpError::new(StatusCode::MISDIRECTED_REQUEST, "wrong-host", "the host name is not one of this server", hint))
 }
 
 fn is_own_host(host: &str, access: &AccessSettings) -> bool {
@@ -64,7 +64,7 @@ fn is_own_host(host: &str, access: &AccessSettings) -> bool {
 /// Checks that a request comes from our own page or from a program, never from another site's page.
 pub(crate) fn check_origin(method: &Method, headers: &HeaderMap, access: &AccessSettings) -> Result<(), HttpError> {
     let cross_site =
-        || HttpError::forbidden("cross-site", "requests from other sites are refused", "use the page itself");
+        || HttpError::forbidden("cross-site", "requests from other sites are rejected", "use the page itself");
     if let Some(site) = single_value(headers, &FETCH_SITE)?
         && !["same-origin", "none"].contains(&site)
     {
@@ -87,7 +87,7 @@ pub(crate) fn check_origin(method: &Method, headers: &HeaderMap, access: &Access
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         let hint = "send `Content-Type: application/json`";
-        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "a body must be JSON", hint));
+        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "the body must be JSON", hint));
     }
     Ok(())
 }
@@ -98,8 +98,8 @@ pub(crate) fn check_run(headers: &HeaderMap, access: &AccessSettings) -> Result<
     if single_value(headers, &RUN_HEADER)?.is_none_or(|run| run == access.run()) {
         return Ok(());
     }
-    let hint = "load the page again; what waits for the other ledger is kept";
-    Err(HttpError::new(StatusCode::CONFLICT, "other-run", "another ledger is served here", hint))
+    let hint = "reload the page; unsent answers for the other ledger are kept";
+    Err(HttpError::new(StatusCode::CONFLICT, "other-run", "the server has another ledger", hint))
 }
 
 /// Checks that the length of the body is declared and within the limit, and returns it. Chunked bodies are rejected,
@@ -107,18 +107,28 @@ pub(crate) fn check_run(headers: &HeaderMap, access: &AccessSettings) -> Result<
 pub(crate) fn check_body_length(headers: &HeaderMap) -> Result<u64, HttpError> {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         let hint = "send `Content-Length`";
-        return Err(HttpError::new(StatusCode::LENGTH_REQUIRED, "no-length", "a body must say how long it is", hint));
+        return Err(HttpError::new(
+            StatusCode::LENGTH_REQUIRED,
+            "no-length",
+            "the length of the body is not declared",
+            hint,
+        ));
     }
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed", "a body must be plain", ""));
+        return Err(HttpError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "compressed",
+            "the body must not be compressed",
+            "",
+        ));
     }
     let length = match single_value(headers, &header::CONTENT_LENGTH)? {
         None => 0,
-        Some(length) => length.parse().map_err(|_| HttpError::bad("a content-length that is no number"))?,
+        Some(length) => length.parse().map_err(|_| HttpError::bad("the header `content-length` is not a number"))?,
     };
     if MAX_BODY_BYTES < length {
-        let hint = "send fewer answers at once";
-        return Err(HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "too-long", "a body of more than 1 MiB", hint));
+        let hint = "send fewer answers in one request";
+        return Err(HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "too-long", "the body is larger than 1 MiB", hint));
     }
     Ok(length)
 }

@@ -10,8 +10,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, header};
-use querist_engine::session::{Outcome, Refused, Response, Session};
-use serde_json::{Value, json};
+use querist_engine::session::{Moment, Outcome, Refused, Response, Session, SessionEvent};
 use tokio::time::{Duration, timeout};
 
 use crate::admission::{ConnectionLimitReached, Ticket};
@@ -19,23 +18,27 @@ use crate::app_state::AppState;
 use crate::credentials::CallerIdentity;
 use crate::operator_events::OperatorEvent;
 use crate::reply::{HttpError, Reply, bytes, finish, json as reply_json};
-use crate::views::{self, Catalog};
-use crate::wire::{self, CheckedAnswer, MAX_ANSWERS, MAX_ITEMS};
-use crate::{assets, event_stream, images, openapi, request_checks};
+use crate::views;
+use crate::wire::replies::{Acknowledgement, AnswerStatus, FieldKind, HeartbeatReply, ReleaseReply, UndoReply};
+use crate::wire::requests::{
+    AnswersRequest, AsksRequest, CheckedAnswer, HistoryQuery, NextRequest, UndoRequest, check_key, check_name,
+};
+use crate::wire::status::StatusReply;
+use crate::{assets, event_stream, images, openapi, request_checks, wire};
 
 /// The method, path and summary of each API route; `openapi` describes exactly these.
 pub(crate) const ROUTES: [(&str, &str, &str); 11] = [
-    ("POST", "/api/next", "The items a person should have"),
-    ("POST", "/api/answers", "Answers, each acknowledged after it is on disk"),
+    ("POST", "/api/next", "Assigns items to an annotator"),
+    ("POST", "/api/answers", "Saves answers; each is acknowledged after it is on disk"),
     ("POST", "/api/undo", "Withdraws an answer"),
-    ("POST", "/api/heartbeat", "Keeps items for a person who is still there"),
-    ("POST", "/api/release", "Gives items back"),
-    ("GET", "/api/history", "The last answers of a person"),
-    ("GET", "/api/status", "How all is going"),
-    ("GET", "/api/events", "The status, then its changes, as server-sent events"),
-    ("GET", "/api/certificate", "What is known of the loss and the rule in use"),
-    ("GET", "/api/openapi.json", "This document"),
-    ("GET", "/health", "Whether the server is there"),
+    ("POST", "/api/heartbeat", "Renews the leases on items"),
+    ("POST", "/api/release", "Ends the leases on items"),
+    ("GET", "/api/history", "Lists the last answers of an annotator"),
+    ("GET", "/api/status", "Returns the status of the session"),
+    ("GET", "/api/events", "Streams the status and its changes as server-sent events"),
+    ("GET", "/api/certificate", "Returns what is proved about the loss and the rule in use"),
+    ("GET", "/api/openapi.json", "Returns this document"),
+    ("GET", "/health", "Returns `ok` if the server is running"),
 ];
 
 /// The time in which the body of a request must arrive.
@@ -121,8 +124,12 @@ async fn route(
     }
     let known = ROUTES.iter().any(|(_, known, _)| *known == path);
     if !ROUTES.iter().any(|(verb, known, _)| *known == path && *verb == method.as_str()) {
-        let wrong =
-            HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "method", "not with this method", "see /api/openapi.json");
+        let wrong = HttpError::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method",
+            "this path does not accept this method",
+            "see /api/openapi.json",
+        );
         return Err(if known { wrong } else { HttpError::missing() });
     }
     request_checks::check_origin(method, &head.headers, &state.access)?;
@@ -149,10 +156,11 @@ fn unauthenticated(state: &AppState, head: &Parts) -> HttpError {
 }
 
 async fn collect(body: Incoming) -> Result<Bytes, HttpError> {
-    let slow = || HttpError::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not come in time", "send it again");
+    let slow =
+        || HttpError::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not arrive in time", "send it again");
     match timeout(BODY_TIMEOUT, body.collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(_)) => Err(HttpError::bad("the body broke off")),
+        Ok(Err(_)) => Err(HttpError::bad("the body is incomplete")),
         Err(_) => Err(slow()),
     }
 }
@@ -196,56 +204,57 @@ fn sign_in(state: &AppState, link: &str) -> Result<Reply, HttpError> {
     headers.insert(header::LOCATION, HeaderValue::from_static("/"));
     let secure = if state.access.secure_cookie { "; Secure" } else { "" };
     let cookie = format!("{cookie}; HttpOnly; SameSite=Strict; Path=/{secure}");
-    headers.insert(header::SET_COOKIE, cookie.parse().map_err(|_| HttpError::bad("no cookie"))?);
+    headers.insert(header::SET_COOKIE, cookie.parse().map_err(|_| HttpError::bad("the cookie is invalid"))?);
     Ok(reply)
 }
 
 async fn next(state: &AppState, identity: &CallerIdentity, body: &[u8]) -> Result<Reply, HttpError> {
-    let request: wire::Next = wire::parse(body)?;
-    let name = wire::name(&request.annotator, identity)?;
-    let n = usize::try_from(request.n.0).ok().filter(|n| (1..=MAX_ITEMS).contains(n));
-    let n = n.ok_or_else(|| HttpError::bad(format!("n is 1 to {MAX_ITEMS}")))?;
-    let shown = state.store.commit(|session, now, events| {
+    let request: NextRequest = wire::parse(body)?;
+    let name = check_name(&request.annotator, identity)?;
+    let n = request.item_count()?;
+    let reply = state.store.commit(|session, now, events| {
         let assignment = session.next(&name, n, now, events);
-        views::handed(state, session, &assignment, &name)
+        views::next(state, session, &assignment, &name)
     });
-    Ok(reply_json(&shown.await?))
-}
-
-fn refused(ask: u64, key: &str, why: &str) -> Value {
-    json!({"ask": ask, "key": key, "status": "refused", "why": why})
+    Ok(reply_json(&reply.await?))
 }
 
 async fn answers(state: &AppState, identity: &CallerIdentity, body: &[u8]) -> Result<Reply, HttpError> {
-    let requests: Vec<wire::Answer> = wire::parse(body)?;
-    if MAX_ANSWERS < requests.len() {
-        return Err(HttpError::bad(format!("more than {MAX_ANSWERS} answers at once")));
-    }
-    let checked: Vec<CheckedAnswer> =
-        requests.iter().map(|request| request.check(identity, &state.catalog)).collect::<Result<_, _>>()?;
-    let shown = state.store.commit(|session, now, events| {
+    let request: AnswersRequest = wire::parse(body)?;
+    let checked = request.check(identity, &state.catalog)?;
+    let acknowledgements = state.store.commit(|session, now, events| {
         if let Some(key) = conflict(session, &checked) {
             return Err(HttpError::conflict(key));
         }
-        let acknowledge = |CheckedAnswer { ask, name, key, given }: &CheckedAnswer| {
-            // A skip does not judge the image, and an answer that is already saved stays saved.
-            let is_judgment = *given != Response::Skip && matches!(session.recorded(name, *ask, key, *given), Ok(None));
-            if let Some(image) = changed_image(state, session, *ask).filter(|_| is_judgment) {
-                let why =
-                    format!("its image {image} has changed since it was asked; restore the file, or skip the item");
-                return refused(*ask, key, &why);
-            }
-            let (status, number) = match session.answer(name, *ask, key, *given, now, events) {
-                Ok(Outcome::Saved(number)) => ("saved", number),
-                Ok(Outcome::Late(number)) => ("late", number),
-                Ok(Outcome::Repeated(number)) => ("repeated", number),
-                Err(why) => return refused(*ask, key, &why.to_string()),
-            };
-            json!({"ask": ask, "key": &**key, "status": status, "answer": number})
-        };
-        Ok(checked.iter().map(acknowledge).collect())
+        Ok(checked.iter().map(|answer| save(state, session, answer, now, events)).collect::<Vec<_>>())
     });
-    Ok(reply_json(&Value::Array(shown.await??)))
+    Ok(reply_json(&acknowledgements.await??))
+}
+
+/// Saves an answer, unless the session refuses it or its image has changed.
+fn save(
+    state: &AppState,
+    session: &mut Session,
+    CheckedAnswer { ask, name, key, response }: &CheckedAnswer,
+    now: Moment,
+    events: &mut Vec<SessionEvent>,
+) -> Acknowledgement {
+    let acknowledge = |status: AnswerStatus, answer: Option<u64>, why: Option<String>| {
+        let (ask, key) = (*ask, key.to_string());
+        Acknowledgement { ask, key, status, answer, why }
+    };
+    // A skip does not judge the image, and an answer that is already saved stays saved.
+    let is_judgment = *response != Response::Skip && matches!(session.recorded(name, *ask, key, *response), Ok(None));
+    if let Some(image) = changed_image(state, session, *ask).filter(|_| is_judgment) {
+        let why = format!("its image {image} has changed since it was asked; restore the file, or skip the item");
+        return acknowledge(AnswerStatus::Refused, None, Some(why));
+    }
+    match session.answer(name, *ask, key, *response, now, events) {
+        Ok(Outcome::Saved(number)) => acknowledge(AnswerStatus::Saved, Some(number), None),
+        Ok(Outcome::Late(number)) => acknowledge(AnswerStatus::Late, Some(number), None),
+        Ok(Outcome::Repeated(number)) => acknowledge(AnswerStatus::Repeated, Some(number), None),
+        Err(why) => acknowledge(AnswerStatus::Refused, None, Some(why.to_string())),
+    }
 }
 
 /// Returns an image of an asked item that did not match its digest when it was last requested.
@@ -254,43 +263,33 @@ fn changed_image(state: &AppState, session: &Session, ask: u64) -> Option<String
         return None;
     }
     let row = session.item(ask)?.0?;
-    let images = (state.catalog.fields)(row).into_iter().filter(|field| field.kind == "image");
+    let images = (state.catalog.fields)(row).into_iter().filter(|field| field.kind == FieldKind::Image);
     let mut names = images.filter_map(|field| wire::decode(field.value.strip_prefix("/images/")?));
     names.find(|name| state.images.is_changed(name))
 }
 
 /// Returns a key that was already used for a different answer, in an earlier request or earlier in this one.
 fn conflict<'a>(session: &Session, answers: &'a [CheckedAnswer]) -> Option<&'a str> {
-    let mut seen: HashMap<&str, &CheckedAnswer> = HashMap::new();
+    let mut by_key: HashMap<&str, &CheckedAnswer> = HashMap::new();
     let conflicting = answers.iter().find(|answer| {
-        let CheckedAnswer { ask, name, key, given } = answer;
-        let before = seen.insert(key, answer);
-        session.recorded(name, *ask, key, *given).is_err() || before.is_some_and(|before| before != *answer)
+        let CheckedAnswer { ask, name, key, response } = answer;
+        let before = by_key.insert(key, answer);
+        session.recorded(name, *ask, key, *response).is_err() || before.is_some_and(|before| before != *answer)
     });
     conflicting.map(|answer| &*answer.key)
 }
 
 async fn undo(state: &AppState, identity: &CallerIdentity, body: &[u8]) -> Result<Reply, HttpError> {
-    let request: wire::Undo = wire::parse(body)?;
-    let name = wire::name(&request.annotator, identity)?;
-    let key = wire::key(&request.key)?;
-    let shown = state.store.commit(|session, now, events| {
+    let request: UndoRequest = wire::parse(body)?;
+    let name = check_name(&request.annotator, identity)?;
+    let key = check_key(&request.key)?;
+    let reply = state.store.commit(|session, now, events| {
         let undone = session.undo(&name, &key, request.answer.map(|answer| answer.0), now, events)?;
-        Ok(match undone {
-            None => json!({"undone": null, "items": []}),
-            Some(undone) => {
-                let mut fields = serde_json::Map::new();
-                fields.insert("answer".to_owned(), undone.answer.into());
-                fields.insert("ask".to_owned(), undone.ask.into());
-                fields.insert("item".to_owned(), session.item(undone.ask).map(|(_, id, _, _)| id.to_string()).into());
-                fields.extend(views::said(state, undone.given));
-                let items: Vec<Value> = views::item(state, session, undone.ask, &name).into_iter().collect();
-                json!({"undone": fields, "items": items})
-            }
-        })
+        Ok(undone
+            .map_or(UndoReply { undone: None, items: vec![] }, |undone| views::undone(state, session, &undone, &name)))
     });
-    match shown.await? {
-        Ok(shown) => Ok(reply_json(&shown)),
+    match reply.await? {
+        Ok(reply) => Ok(reply_json(&reply)),
         Err(Refused::KeyConflict) => Err(HttpError::conflict(&key)),
         Err(why @ Refused::NotYours) => {
             Err(HttpError::forbidden("not-yours", &why.to_string(), "undo your own answers"))
@@ -303,10 +302,8 @@ async fn undo(state: &AppState, identity: &CallerIdentity, body: &[u8]) -> Resul
 }
 
 /// Replies with the status of the session, and with the caller's name if the credential has one.
-fn status(state: &Arc<AppState>, identity: CallerIdentity) -> Reply {
-    let mut status = views::status(state);
-    status["you"] = identity.name.into();
-    reply_json(&status)
+fn status(state: &AppState, identity: CallerIdentity) -> Reply {
+    reply_json(&StatusReply { you: Some(identity.name), ..views::status::status(state) })
 }
 
 /// Replies with the certificate. This takes time, so other requests must not wait.
@@ -316,23 +313,21 @@ fn certificate(state: &AppState) -> Reply {
 }
 
 fn heartbeat(state: &AppState, identity: &CallerIdentity, body: &[u8]) -> Result<Reply, HttpError> {
-    let request: wire::Asks = wire::parse(body)?;
-    let name = wire::name(&request.annotator, identity)?;
+    let request: AsksRequest = wire::parse(body)?;
+    let name = check_name(&request.annotator, identity)?;
     let (held, lost) = state.store.update(|session, now| session.heartbeat(&name, &request.numbers(), now.tick));
-    Ok(reply_json(&json!({"held": held, "lost": lost})))
+    Ok(reply_json(&HeartbeatReply { held, lost }))
 }
 
 fn release(state: &AppState, identity: &CallerIdentity, body: &[u8]) -> Result<Reply, HttpError> {
-    let request: wire::Asks = wire::parse(body)?;
-    let name = wire::name(&request.annotator, identity)?;
+    let request: AsksRequest = wire::parse(body)?;
+    let name = check_name(&request.annotator, identity)?;
     state.store.update(|session, _| session.release(&name, &request.numbers()));
-    Ok(reply_json(&json!({})))
+    Ok(reply_json(&ReleaseReply {}))
 }
 
 fn history(state: &AppState, identity: &CallerIdentity, query: Option<&str>) -> Result<Reply, HttpError> {
-    let name = wire::query(query, "annotator").ok_or_else(|| HttpError::bad("whose? say annotator=NAME"))?;
-    let name = wire::name(&name, identity)?;
-    let n = wire::query(query, "n").map_or(Ok(10), |n| n.parse::<usize>());
-    let n = n.ok().filter(|n| (1..=1000).contains(n)).ok_or_else(|| HttpError::bad("n is 1 to 1000"))?;
-    Ok(reply_json(&state.store.read(|session, _| views::history(state, session, &name, n))))
+    let query = HistoryQuery::parse(query)?;
+    let name = check_name(&query.annotator, identity)?;
+    Ok(reply_json(&state.store.read(|session, _| views::history(state, session, &name, query.n))))
 }

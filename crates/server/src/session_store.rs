@@ -280,7 +280,7 @@ impl StoreProblem {
 }
 
 fn stopped() -> StoreProblem {
-    StoreProblem { is_full: false, message: "the server is ending".to_owned() }
+    StoreProblem { is_full: false, message: "the server is stopping".to_owned() }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

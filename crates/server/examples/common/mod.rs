@@ -19,9 +19,9 @@ use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
 use querist_server::{
-    AccessSettings, Catalog, Credential, DisplayedField, KeyFile, LabelingServer, Limits, Setup, StopHandle, new_token,
+    AccessSettings, Catalog, CertificateReply, Credential, DisplayedField, FieldKind, KeyFile, LabelingServer, Limits,
+    Setup, StopHandle, new_token,
 };
-use serde_json::json;
 
 /// The number of features of an item.
 pub(crate) const FEATURES: usize = 100;
@@ -84,7 +84,7 @@ pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let token = new_token().expect("random numbers");
-    let field = || vec![DisplayedField { name: "text".to_owned(), kind: "text", value: TEXT.to_owned() }];
+    let field = || vec![DisplayedField { name: "text".to_owned(), kind: FieldKind::Text, value: TEXT.to_owned() }];
     let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
     let setup = Setup {
         listener,
@@ -96,7 +96,7 @@ pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running
             title: "load".to_owned(),
             labels,
             fields: Box::new(move |_| field()),
-            certificate: Box::new(|_| json!({})),
+            certificate: Box::new(|_| CertificateReply::default()),
         },
         images: Arc::default(),
         access: AccessSettings {

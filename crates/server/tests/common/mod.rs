@@ -23,8 +23,8 @@ use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
 use querist_run::labeling::Images;
 use querist_server::{
-    AccessSettings, Catalog, Credential, DisplayedField, KeyFile, LabelingServer, Limits, OperatorEvent, Setup,
-    StopHandle, new_token,
+    AccessSettings, Catalog, CertificateReply, Credential, DisplayedField, FieldKind, KeyFile, LabelingServer, Limits,
+    OperatorEvent, Setup, StopHandle, new_token,
 };
 use serde_json::{Value, json};
 
@@ -133,10 +133,16 @@ impl TestServer {
         let tokens: Vec<String> = credentials.iter().map(|credential| credential.token.clone()).collect();
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).to_vec();
         let text = options.text.to_owned();
-        let fields =
-            Box::new(move |_| vec![DisplayedField { name: "text".to_owned(), kind: "text", value: text.clone() }]);
+        let fields = Box::new(move |_| {
+            vec![DisplayedField { name: "text".to_owned(), kind: FieldKind::Text, value: text.clone() }]
+        });
         let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
-        let catalog = Catalog { title: "items".to_owned(), labels, fields, certificate: Box::new(|_| json!({})) };
+        let catalog = Catalog {
+            title: "items".to_owned(),
+            labels,
+            fields,
+            certificate: Box::new(|_| CertificateReply::default()),
+        };
         let images = if options.images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
         let (secure_cookie, trusted_proxies) = (options.secure_cookie, options.trusted_proxies);
         let key = KeyFile::open_or_create(&path).unwrap();

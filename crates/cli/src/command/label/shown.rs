@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use querist_run::labeling::displayed::Displayed;
-use querist_server::DisplayedField;
+use querist_server::{DisplayedField, FieldKind};
 
 /// Prefixes of cells that contain an image as a data URL.
 const INLINE: [&str; 5] = [
@@ -23,22 +23,31 @@ pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
         let mut fields = vec![];
         for (name, kind, value) in displayed.fields(row) {
             let (kind, value) = if displayed.is_image(value) {
-                ("image", format!("/images/{}", encoded(value)))
+                (FieldKind::Image, format!("/images/{}", encoded(value)))
             } else if INLINE.iter().any(|start| value.starts_with(start)) {
-                ("image", value.to_owned())
+                (FieldKind::Image, value.to_owned())
             } else {
-                (kind, value.to_owned())
+                (field_kind(kind), value.to_owned())
             };
             fields.push(DisplayedField { name: name.to_owned(), kind, value });
         }
         let order = |field: &DisplayedField| match field.kind {
-            "image" => 0,
-            "text" => 1,
-            _ => 2,
+            FieldKind::Image => 0,
+            FieldKind::Text => 1,
+            FieldKind::Number | FieldKind::Category => 2,
         };
         fields.sort_by_key(order);
         fields
     })
+}
+
+/// Returns the kind of a column by its name.
+fn field_kind(name: &str) -> FieldKind {
+    match name {
+        "number" => FieldKind::Number,
+        "category" => FieldKind::Category,
+        _ => FieldKind::Text,
+    }
 }
 
 /// Percent-encodes a path for a URL.
