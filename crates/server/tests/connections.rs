@@ -192,9 +192,9 @@ fn a_full_server_answers_503_and_reports_it() {
     }
     drop(held);
     while host.get("/api/status").0 != 200 {}
-    let notices = host.stop_and_take_notices();
-    let overload: Vec<&String> = notices.iter().filter(|notice| notice.starts_with("Overload")).collect();
-    assert!(!overload.is_empty() && overload[0].contains("rejected: "), "{notices:?}");
+    let operator_events = host.stop_and_take_events();
+    let overload: Vec<&String> = operator_events.iter().filter(|event| event.starts_with("Overload")).collect();
+    assert!(!overload.is_empty() && overload[0].contains("rejected: "), "{operator_events:?}");
 }
 
 /// All clients of a proxy have its address; `X-Forwarded-For` distinguishes them, but is trusted only from the proxy.

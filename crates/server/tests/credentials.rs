@@ -27,7 +27,7 @@ fn links_and_api_tokens_are_different_credentials() {
     }
     let cookie = host.sign_in(&host.links[0]);
     assert_eq!(status_with(&host, &format!("Cookie: {cookie}")), 200);
-    let next = host.notices.lock().unwrap()[0].clone();
+    let next = host.operator_events.lock().unwrap()[0].clone();
     let next = next.split('"').nth(1).unwrap();
     for link in [host.links[0].as_str(), next] {
         assert_eq!(status_with(&host, &format!("Authorization: Bearer {link}")), 401, "after its use");
@@ -61,15 +61,15 @@ fn cookies_are_secure_behind_a_tls_proxy() {
     assert_eq!(status_with(&host, &format!("Cookie: {plain}")), 401, "a name that other hosts could set");
 }
 
-/// Waits until `count` notices start with a text, and returns them. A notice follows the event that it reports.
+/// Waits until `count` operator events start with a text, and returns them. They follow what they report.
 fn wait_for(host: &TestServer, start: &str, count: usize) -> Vec<String> {
     loop {
-        let notices = host.notices.lock().unwrap();
-        let found: Vec<String> = notices.iter().filter(|notice| notice.starts_with(start)).cloned().collect();
+        let operator_events = host.operator_events.lock().unwrap();
+        let found: Vec<String> = operator_events.iter().filter(|event| event.starts_with(start)).cloned().collect();
         if count <= found.len() {
             return found;
         }
-        drop(notices);
+        drop(operator_events);
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
@@ -93,8 +93,8 @@ fn a_revocation_signs_out_one_annotator() {
     let ended = events.read_to_end(&mut rest);
     assert!(ended.is_ok() || ended.unwrap_err().kind() == std::io::ErrorKind::ConnectionReset);
     // Ada's old link no longer works, her new one does, and Ben's still does.
-    let token = |notice: &String| notice.split('"').nth(1).unwrap().to_owned();
-    let link = |notice: &String| get(&host, &format!("/?link={}", token(notice)), "").0;
+    let token = |event: &String| event.split('"').nth(1).unwrap().to_owned();
+    let link = |event: &String| get(&host, &format!("/?link={}", token(event)), "").0;
     assert_eq!((link(&unused[0]), link(&replaced[0]), link(&unused[1])), (401, 303, 303));
 }
 

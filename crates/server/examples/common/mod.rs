@@ -109,7 +109,7 @@ pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running
             trusted_proxies: vec![],
         },
         limits,
-        on_event: Box::new(|notice| println!("notice: {notice:?}")),
+        on_event: Box::new(|event| println!("event: {event:?}")),
     };
     let server = LabelingServer::new(setup).expect("a server");
     let stop = server.stop_handle();

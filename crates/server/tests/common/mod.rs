@@ -35,8 +35,8 @@ pub(crate) struct TestServer {
     pub(crate) tokens: Vec<String>,
     /// The one-time links, in the order of the names.
     pub(crate) links: Vec<String>,
-    /// Notices for the operator, as debug text.
-    pub(crate) notices: Arc<Mutex<Vec<String>>>,
+    /// Events for the operator, as debug text.
+    pub(crate) operator_events: Arc<Mutex<Vec<String>>>,
     pub(crate) folder: tempfile::TempDir,
     stop: StopHandle,
     thread: Option<JoinHandle<()>>,
@@ -146,8 +146,8 @@ impl TestServer {
         let images = if options.images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
         let (secure_cookie, trusted_proxies) = (options.secure_cookie, options.trusted_proxies);
         let key = KeyFile::open_or_create(&path).unwrap();
-        let notices = Arc::new(Mutex::new(vec![]));
-        let noticed = Arc::clone(&notices);
+        let operator_events = Arc::new(Mutex::new(vec![]));
+        let recorded = Arc::clone(&operator_events);
         let setup = Setup {
             listener,
             ledger,
@@ -166,12 +166,12 @@ impl TestServer {
                 trusted_proxies,
             },
             limits: options.limits,
-            on_event: Box::new(move |notice: OperatorEvent<'_>| noticed.lock().unwrap().push(format!("{notice:?}"))),
+            on_event: Box::new(move |event: OperatorEvent<'_>| recorded.lock().unwrap().push(format!("{event:?}"))),
         };
         let server = LabelingServer::new(setup).unwrap();
         let (stop, links) = (server.stop_handle(), server.links());
         let thread = Some(thread::spawn(move || server.run().unwrap()));
-        Self { port, token: tokens[0].clone(), tokens, links, notices, folder, stop, thread }
+        Self { port, token: tokens[0].clone(), tokens, links, operator_events, folder, stop, thread }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -256,11 +256,11 @@ impl TestServer {
         line.split(';').next().unwrap().to_owned()
     }
 
-    /// Stops the server and returns its notices.
-    pub(crate) fn stop_and_take_notices(mut self) -> Vec<String> {
+    /// Stops the server and returns its events for the operator.
+    pub(crate) fn stop_and_take_events(mut self) -> Vec<String> {
         self.stop.stop();
         self.thread.take().unwrap().join().unwrap();
-        self.notices.lock().unwrap().clone()
+        self.operator_events.lock().unwrap().clone()
     }
 
     /// Returns the key file, as another process would open it.
