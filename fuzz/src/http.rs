@@ -11,7 +11,7 @@ use serde_json::Value;
 #[path = "../../crates/server/tests/common/mod.rs"]
 mod host;
 
-use host::{Host, reply};
+use host::{TestServer, reply};
 
 /// The methods and paths to which a body is sent or a query is appended.
 const ROUTES: [(&str, &str); 6] = [
@@ -66,7 +66,7 @@ fn judge(outcomes: &Value, body: &[u8]) {
 
 /// Sends a request and returns the status and the JSON of the reply.
 fn send(method: &str, path: &str, query: &[u8], body: &[u8]) -> (u16, Value) {
-    static HOST: LazyLock<Host> = LazyLock::new(Host::start);
+    static HOST: LazyLock<TestServer> = LazyLock::new(TestServer::start);
     thread_local! {
         static CONNECTION: RefCell<Option<TcpStream>> = const { RefCell::new(None) };
     }

@@ -37,7 +37,7 @@ pub use answer::{AnswerOutcome, AnswerSummary, AskedItem, Rejection};
 pub use ask::consensus;
 pub use assignment::{Assignment, NoMore};
 pub use event::{DrawTerms, ModelPrediction, PredictedLabel, Response, SessionEvent, SessionTime};
-pub use fitter::{BackgroundFitter, FitJob, FittedModel, AnsweredDraw};
+pub use fitter::{AnsweredDraw, BackgroundFitter, FitJob, FittedModel};
 pub use ids::{AnswerId, AskId, LabelValue, RowId};
 pub use labeling_pool::{ContentOfRow, LabelingPool};
 pub use replay::{Replay, ReplayDifference, ReplayPlan, ReplayReport};

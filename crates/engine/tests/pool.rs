@@ -15,14 +15,7 @@ fn pool(recipe: &LearnerRecipe, rows: usize, draw: Draw, replacement: Replacemen
     pool_by(recipe, recipe.rules(), rows, draw, replacement, seed)
 }
 
-fn pool_by(
-    recipe: &LearnerRecipe,
-    rules: Rules,
-    rows: usize,
-    draw: Draw,
-    again: Replacement,
-    seed: u64,
-) -> SgdPool {
+fn pool_by(recipe: &LearnerRecipe, rules: Rules, rows: usize, draw: Draw, again: Replacement, seed: u64) -> SgdPool {
     let settings = SgdSettings { draw, replacement: again, importance: recipe.importance, seed };
     SgdPool::new(recipe.learner(), rules, rows, settings).unwrap()
 }

@@ -13,7 +13,7 @@ use querist::engine::stream::{Importance, Rules};
 use querist::engine::task::MarginTask;
 use querist::prelude::*;
 use querist::theory::coordinate::Coordinate;
-use querist::theory::loss::{Ground, LossFacts, Task as LossTask};
+use querist::theory::loss::{Ground, LossFacts, LossTask};
 use querist::theory::registry::Named;
 
 /// The smoothed hinge: quadratic on [0, 1], linear to its left, 0 to its right.

@@ -25,36 +25,36 @@ fn items() -> Vec<Item> {
 /// Plays an annotator: the last word decides.
 fn read(text: &str) -> Response {
     match WORDS.iter().position(|word| text.ends_with(word)) {
-        Some(word) => Response::Label(if word < 3 { 1.0 } else { -1.0 }),
+        Some(word) => Response::Label(LabelValue(if word < 3 { 1.0 } else { -1.0 })),
         None => Response::Unsure,
     }
 }
 
 fn main() -> Result<()> {
     let mut session = LearnerBuilder::new(Labels::Binary).seed(5).session(items())?;
-    let mut fitter = Apprentice::new(Arc::clone(session.study()));
+    let mut fitter = BackgroundFitter::new(Arc::clone(session.pool()));
     let annotators: [Arc<str>; 2] = ["Ada".into(), "Ben".into()];
     // A program stores the events before it acknowledges an answer. Folding them restores the session.
     let mut events = vec![];
 
     for turn in 0..60_u64 {
         let annotator = &annotators[turn as usize % 2];
-        let now = Moment { tick: 1000 * turn, clock: 1000 * turn };
+        let now = SessionTime { tick: 1000 * turn, clock: 1000 * turn };
         let assigned = session.next(annotator, 1, now, &mut events);
         let ask = assigned.asks[0];
-        let (row, ..) = session.item(ask).expect("an item was assigned");
-        let text = (session.study().content)(row.expect("its data are unchanged"));
+        let item = session.item(ask).expect("an item was assigned");
+        let text = (session.pool().content)(item.row.expect("its data are unchanged"));
         let key: Arc<str> = format!("answer-{turn}").into();
         session.answer(annotator, ask, &key, read(&text), now, &mut events).expect("the answer is accepted");
 
         // Training may run on another thread, while annotators continue.
-        let (job, mark) = session.work();
-        let model = fitter.learn(&job);
-        session.adopt(model, mark, now, &mut events);
+        let (job, position) = session.fit_job();
+        let model = fitter.fit(&job);
+        session.adopt(model, position, now, &mut events);
     }
 
     let status = session.status(60_000);
-    println!("{} answers by {} annotators, {} events", status.answered, status.people.len(), events.len());
+    println!("{} answers by {} annotators, {} events", status.answered, status.annotators.len(), events.len());
     println!("labels: {:?}, unsure: {}", status.by_label, status.unsure);
     if let Some(assessment) = status.assessment {
         let score = &assessment.score;

@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn accuracy(pool: &PoolLearner, rows: &Rows, label: impl Fn(usize) -> f64) -> f64 {
+fn accuracy(pool: &RefitPool, rows: &Rows, label: impl Fn(usize) -> f64) -> f64 {
     let learner = pool.learner();
     let correct = (0..rows.len()).filter(|row| {
         let mut score = [0.0];

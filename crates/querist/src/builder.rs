@@ -127,7 +127,7 @@ impl LearnerBuilder {
             rows,
             renumbered: None,
             ids,
-            content: Box::new(move |row| texts[row].clone()),
+            content: Box::new(move |row| texts[row.0].clone()),
             fingerprints: vec![0; count],
             hidden: vec![],
             imported: vec![],
@@ -139,7 +139,7 @@ impl LearnerBuilder {
             labels: self.labels,
             overlap: 1,
             budget: None,
-            lease: LEASE_MS,
+            lease_ms: LEASE_MS,
             seed: self.settings.seed,
         };
         Ok(Session::new(Arc::new(pool), build::task(&self.settings, self.labels)?, settings))

@@ -27,16 +27,16 @@ use querist_run::labeling::restore::restore;
 use querist_server::Limits;
 use serde_json::{Value, json};
 
-use common::{FEATURES, Running, pool, serve};
+use common::{FEATURES, RunningServer, pool, serve};
 
 /// A persistent connection.
-struct Client {
+struct BlockingClient {
     stream: BufReader<TcpStream>,
     head: String,
 }
 
-impl Client {
-    fn new(running: &Running) -> Self {
+impl BlockingClient {
+    fn new(running: &RunningServer) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", running.port)).expect("a connection");
         stream.set_nodelay(true).expect("a socket");
         let head = format!(
@@ -186,7 +186,7 @@ fn main() {
     let until = start + Duration::from_secs(seconds);
     let clients: Vec<_> = (0..64)
         .map(|person| {
-            let mut client = Client::new(&running);
+            let mut client = BlockingClient::new(&running);
             thread::spawn(move || client.answers(&format!("p{person}"), until))
         })
         .collect();
@@ -202,7 +202,7 @@ fn main() {
     let start = Instant::now();
     let people: Vec<_> = (0..200_u32)
         .map(|person| {
-            let mut client = Client::new(&running);
+            let mut client = BlockingClient::new(&running);
             thread::spawn(move || {
                 let mut times = vec![];
                 for count in 0..seconds as u32 / 2 {

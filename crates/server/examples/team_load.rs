@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time;
 
-use common::{FEATURES, Running, pool, serve};
+use common::{FEATURES, RunningServer, pool, serve};
 
 /// The time between two answers of an annotator.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -31,13 +31,13 @@ const TARGET: Duration = Duration::from_millis(250);
 const ARRIVAL: Duration = Duration::from_secs(10);
 
 /// A persistent connection.
-struct Client {
+struct AsyncClient {
     stream: BufReader<TcpStream>,
     head: String,
 }
 
-impl Client {
-    async fn open(running: &Running) -> io::Result<Self> {
+impl AsyncClient {
+    async fn open(running: &RunningServer) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", running.port)).await?;
         stream.set_nodelay(true)?;
         let head = format!(
@@ -80,12 +80,12 @@ impl Client {
 
 /// The errors and events that the annotators received.
 #[derive(Default)]
-struct Seen {
+struct LoadCounters {
     errors: AtomicU64,
     event_bytes: AtomicU64,
 }
 
-impl Seen {
+impl LoadCounters {
     fn check<T>(&self, result: io::Result<T>) -> Option<T> {
         result
             .inspect_err(|error| {
@@ -99,21 +99,26 @@ impl Seen {
 }
 
 /// Reads events until the end of the measurement.
-async fn watch(mut client: Client, seen: &Seen, until: Instant) -> io::Result<()> {
+async fn watch(mut client: AsyncClient, counters: &LoadCounters, until: Instant) -> io::Result<()> {
     client.send("GET", "/api/events", "").await?;
     let mut block = vec![0; 16384];
     while let Ok(read) = time::timeout_at(until.into(), client.stream.read(&mut block)).await {
         match read? {
             0 => return Err(io::Error::other("the stream of events ended")),
-            read => seen.event_bytes.fetch_add(read as u64, Ordering::Relaxed),
+            read => counters.event_bytes.fetch_add(read as u64, Ordering::Relaxed),
         };
     }
     Ok(())
 }
 
 /// Opens the page, then answers; returns the latencies of each next item and each answer.
-async fn annotate(running: &Running, name: &str, seen: &Seen, until: Instant) -> io::Result<Vec<(Duration, Duration)>> {
-    let mut client = Client::open(running).await?;
+async fn annotate(
+    running: &RunningServer,
+    name: &str,
+    counters: &LoadCounters,
+    until: Instant,
+) -> io::Result<Vec<(Duration, Duration)>> {
+    let mut client = AsyncClient::open(running).await?;
     for path in ["/", "/assets/style.css", "/assets/main.js", "/api/status"] {
         client.request("GET", path, "").await?;
     }
@@ -131,7 +136,7 @@ async fn annotate(running: &Running, name: &str, seen: &Seen, until: Instant) ->
         let answer = json!([{"ask": ask, "annotator": name, "key": format!("{name}-{count}"), "label": "yes"}]);
         let reply = client.post("/api/answers", &answer).await?;
         if reply[0]["status"] != "saved" {
-            seen.check::<()>(Err(io::Error::other(reply.to_string())));
+            counters.check::<()>(Err(io::Error::other(reply.to_string())));
         }
         times.push((got, start.elapsed()));
         count += 1;
@@ -147,23 +152,27 @@ fn print_percentiles(what: &str, mut times: Vec<Duration>) -> Duration {
     at(0.99)
 }
 
-async fn measure(running: Arc<Running>, annotators: u32, seconds: u64) -> (Vec<(Duration, Duration)>, Arc<Seen>) {
-    let seen = Arc::new(Seen::default());
+async fn measure(
+    running: Arc<RunningServer>,
+    annotators: u32,
+    seconds: u64,
+) -> (Vec<(Duration, Duration)>, Arc<LoadCounters>) {
+    let counters = Arc::new(LoadCounters::default());
     let start = Instant::now();
     let until = start + ARRIVAL + Duration::from_secs(seconds);
     let people: Vec<_> = (0..annotators)
         .map(|person| {
-            let (running, seen) = (Arc::clone(&running), Arc::clone(&seen));
+            let (running, counters) = (Arc::clone(&running), Arc::clone(&counters));
             tokio::spawn(async move {
                 time::sleep(ARRIVAL * person / annotators).await;
                 let watching = async {
-                    let client = Client::open(&running).await?;
-                    watch(client, &seen, until).await
+                    let client = AsyncClient::open(&running).await?;
+                    watch(client, &counters, until).await
                 };
                 let name = format!("annotator-{person}");
-                let (watched, times) = tokio::join!(watching, annotate(&running, &name, &seen, until));
-                seen.check(watched);
-                seen.check(times).unwrap_or_default()
+                let (watched, times) = tokio::join!(watching, annotate(&running, &name, &counters, until));
+                counters.check(watched);
+                counters.check(times).unwrap_or_default()
             })
         })
         .collect();
@@ -171,7 +180,7 @@ async fn measure(running: Arc<Running>, annotators: u32, seconds: u64) -> (Vec<(
     for person in people {
         times.extend(person.await.expect("a person"));
     }
-    (times, seen)
+    (times, counters)
 }
 
 fn main() -> ExitCode {
@@ -188,12 +197,12 @@ fn main() -> ExitCode {
     println!("{files} open files allowed");
     let running = Arc::new(serve(&folder.join("team.ledger"), pool(rows as usize), Limits::of_total(8192)));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads");
-    let (times, seen) = runtime.block_on(measure(Arc::clone(&running), annotators as u32, seconds));
-    let errors = seen.errors.load(Ordering::Relaxed);
+    let (times, counters) = runtime.block_on(measure(Arc::clone(&running), annotators as u32, seconds));
+    let errors = counters.errors.load(Ordering::Relaxed);
     println!(
         "{} answers, {errors} errors, {} MB of events",
         times.len(),
-        seen.event_bytes.load(Ordering::Relaxed) >> 20
+        counters.event_bytes.load(Ordering::Relaxed) >> 20
     );
     let next = print_percentiles("the next item", times.iter().map(|times| times.0).collect());
     let answer = print_percentiles("an answer", times.iter().map(|times| times.1).collect());

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::login::Identity;
+use crate::credentials::CallerIdentity;
 
 /// The maximum numbers of connections that a server keeps open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Overload {
 
 /// The address that an unauthenticated connection counts against; `None` for a trusted proxy that has not named a
 /// client.
-pub(crate) type Source = Option<IpAddr>;
+pub(crate) type ClientSource = Option<IpAddr>;
 
 /// Returns the address that a peer counts as: for IPv6 its /64 network, since one machine has all addresses in it.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
@@ -68,19 +68,20 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The open connections.
+/// The open connections and their limits.
 pub(crate) struct Connections {
     pub(crate) limits: Limits,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
 }
 
+/// The entries of the open connections.
 #[derive(Default)]
-struct Open {
+struct OpenConnections {
     next: u64,
     /// The unauthenticated connections by number, in the order in which they became unauthenticated.
-    unauthenticated: BTreeMap<u64, (Source, Arc<Notify>)>,
-    per_source: BTreeMap<Source, usize>,
-    authenticated: BTreeMap<u64, (Identity, Arc<Notify>)>,
+    unauthenticated: BTreeMap<u64, (ClientSource, Arc<Notify>)>,
+    per_source: BTreeMap<ClientSource, usize>,
+    authenticated: BTreeMap<u64, (CallerIdentity, Arc<Notify>)>,
     overload: Overload,
 }
 
@@ -93,7 +94,7 @@ pub(crate) struct Ticket {
 
 /// The error when the limit of authenticated connections is reached.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) struct ConnectionLimitReached;
 
 impl Connections {
     pub(crate) fn new(limits: Limits) -> Self {
@@ -101,7 +102,7 @@ impl Connections {
     }
 
     /// Registers a new connection, and evicts others if there are too many.
-    pub(crate) fn admit(self: &Arc<Self>, source: Source) -> Ticket {
+    pub(crate) fn admit(self: &Arc<Self>, source: ClientSource) -> Ticket {
         let evicted = Arc::new(Notify::new());
         let number = self.open().add(source, &evicted, self.limits);
         Ticket { connections: Arc::clone(self), number: Mutex::new(number), evicted }
@@ -115,7 +116,7 @@ impl Connections {
     }
 
     /// Closes the connections of sessions that are no longer valid, and returns their number.
-    pub(crate) fn close_sessions(&self, is_valid: impl Fn(&Identity) -> bool) -> usize {
+    pub(crate) fn close_sessions(&self, is_valid: impl Fn(&CallerIdentity) -> bool) -> usize {
         let open = self.open();
         let invalid = open.authenticated.values().filter(|(identity, _)| !is_valid(identity));
         invalid.map(|(_, evicted)| evicted.notify_one()).count()
@@ -126,13 +127,13 @@ impl Connections {
         std::mem::take(&mut self.open().overload)
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Open {
-    fn add(&mut self, source: Source, evicted: &Arc<Notify>, limits: Limits) -> u64 {
+impl OpenConnections {
+    fn add(&mut self, source: ClientSource, evicted: &Arc<Notify>, limits: Limits) -> u64 {
         self.next += 1;
         self.unauthenticated.insert(self.next, (source, Arc::clone(evicted)));
         let of_source = self.per_source.entry(source).or_default();
@@ -146,7 +147,7 @@ impl Open {
     }
 
     /// Closes the oldest unauthenticated connection of a source, by default the one with the most connections.
-    fn evict(&mut self, source: Option<Source>) {
+    fn evict(&mut self, source: Option<ClientSource>) {
         let largest = || self.per_source.iter().max_by_key(|(_, count)| **count).map(|(source, _)| *source);
         let Some(source) = source.or_else(largest) else { return };
         let oldest = self.unauthenticated.iter().find(|(_, (of, _))| *of == source).map(|(number, _)| *number);
@@ -156,7 +157,7 @@ impl Open {
         }
     }
 
-    fn remove_unauthenticated(&mut self, number: u64) -> Option<(Source, Arc<Notify>)> {
+    fn remove_unauthenticated(&mut self, number: u64) -> Option<(ClientSource, Arc<Notify>)> {
         let removed = self.unauthenticated.remove(&number)?;
         if let Some(count) = self.per_source.get_mut(&removed.0) {
             *count -= 1;
@@ -170,7 +171,7 @@ impl Open {
 
 impl Ticket {
     /// Moves the connection to the authenticated ones, before its request is processed.
-    pub(crate) fn authenticated(&self, identity: Identity) -> Result<(), Full> {
+    pub(crate) fn authenticated(&self, identity: CallerIdentity) -> Result<(), ConnectionLimitReached> {
         let mut open = self.connections.open();
         let number = self.number();
         if let Some(entry) = open.authenticated.get_mut(&number) {
@@ -179,7 +180,7 @@ impl Ticket {
         }
         if self.connections.limits.authenticated <= open.authenticated.len() {
             open.overload.rejected += 1;
-            return Err(Full);
+            return Err(ConnectionLimitReached);
         }
         open.remove_unauthenticated(*number);
         open.authenticated.insert(*number, (identity, Arc::clone(&self.evicted)));
@@ -187,15 +188,15 @@ impl Ticket {
     }
 
     /// Moves the connection to the unauthenticated ones of a source, as the newest of them unless it was there already.
-    pub(crate) fn unauthenticated(&self, source: Source) {
+    pub(crate) fn unauthenticated(&self, source: ClientSource) {
         let mut open = self.connections.open();
         let mut number = self.number();
         if open.unauthenticated.get(&number).is_some_and(|(of, _)| *of == source) {
             return;
         }
-        let known = open.remove_unauthenticated(*number).is_some() | open.authenticated.remove(&number).is_some();
+        let was_open = open.remove_unauthenticated(*number).is_some() | open.authenticated.remove(&number).is_some();
         // An evicted connection has no entry and is about to be closed.
-        if known {
+        if was_open {
             *number = open.add(source, &self.evicted, self.connections.limits);
         }
     }

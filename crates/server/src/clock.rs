@@ -6,11 +6,11 @@ use querist_engine::session::SessionTime;
 
 /// A source of the time since the start of the server and of the time of day.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct ServerClock {
     start: Instant,
 }
 
-impl Clock {
+impl ServerClock {
     #[expect(clippy::disallowed_methods, reason = "leases expire by the clock")]
     pub(crate) fn new() -> Self {
         Self { start: Instant::now() }

@@ -13,7 +13,8 @@ use tokio::task::{self, JoinSet};
 use tokio::time;
 
 use crate::admission::{Ticket, network};
-use crate::routes::{House, answer};
+use crate::app_state::AppState;
+use crate::routes::answer;
 
 /// The maximum size of the head of a request, in bytes.
 const HEAD_BYTES: usize = 32 << 10;
@@ -25,25 +26,25 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Serves until the server is stopped and its pending requests are finished.
-pub(crate) async fn serve(house: Arc<House>, listener: TcpListener) {
+pub(crate) async fn serve(state: Arc<AppState>, listener: TcpListener) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    let source = (!house.access.is_trusted_proxy(peer.ip())).then(|| network(peer.ip()));
-                    let ticket = house.connections.admit(source);
-                    connections.spawn(connection(Arc::clone(&house), stream, peer, ticket));
+                    let source = (!state.access.is_trusted_proxy(peer.ip())).then(|| network(peer.ip()));
+                    let ticket = state.connections.admit(source);
+                    connections.spawn(serve_connection(Arc::clone(&state), stream, peer, ticket));
                     // A connection whose request has arrived is authenticated before later ones could evict it.
                     task::yield_now().await;
                 }
                 Err(_) => {
-                    house.connections.accept_failed();
+                    state.connections.accept_failed();
                     time::sleep(ACCEPT_PAUSE).await;
                 }
             },
             Some(_) = connections.join_next() => {}
-            () = house.ending() => break,
+            () = state.stopping() => break,
         }
     }
     drop(listener);
@@ -52,13 +53,13 @@ pub(crate) async fn serve(house: Arc<House>, listener: TcpListener) {
     let _ = time::timeout(DRAIN_TIMEOUT, all).await;
 }
 
-async fn connection(house: Arc<House>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
+async fn serve_connection(state: Arc<AppState>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
     // Replies are small, and clients wait for each of them.
     let _ = stream.set_nodelay(true);
     let ticket = &ticket;
     let service = service_fn(|request| {
-        let house = Arc::clone(&house);
-        async move { Ok::<_, Infallible>(answer(house, request, peer.ip(), ticket).await) }
+        let state = Arc::clone(&state);
+        async move { Ok::<_, Infallible>(answer(state, request, peer.ip(), ticket).await) }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES).half_close(false);
@@ -67,7 +68,7 @@ async fn connection(house: Arc<House>, stream: TcpStream, peer: SocketAddr, tick
     tokio::select! {
         _ = connection.as_mut() => return,
         () = ticket.evicted() => return,
-        () = house.ending() => connection.as_mut().graceful_shutdown(),
+        () = state.stopping() => connection.as_mut().graceful_shutdown(),
     }
     // An error here affects only this connection.
     let _ = connection.await;

@@ -6,16 +6,16 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use querist_run::labeling::{Images, Served};
 
-use crate::reply::{Reply, SANDBOX, Trouble, bytes};
+use crate::reply::{HttpError, Reply, SANDBOX, bytes};
 
 /// Serves an image if its bytes are those recorded.
-pub(crate) fn reply(images: &Images, name: &str) -> Result<Reply, Trouble> {
+pub(crate) fn reply(images: &Images, name: &str) -> Result<Reply, HttpError> {
     let (media_type, content) = match images.serve(name) {
-        Served::Missing => return Err(Trouble::missing()),
+        Served::Missing => return Err(HttpError::missing()),
         Served::Changed => {
             let message = format!("the image {name} has changed since its item was asked");
             let hint = "restore the file, or restart the server, which then skips the item";
-            return Err(Trouble::new(StatusCode::CONFLICT, "image-changed", message, hint));
+            return Err(HttpError::new(StatusCode::CONFLICT, "image-changed", message, hint));
         }
         Served::Image { media_type, content } => (media_type, content),
     };

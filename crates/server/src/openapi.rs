@@ -1,25 +1,31 @@
-//! The `OpenAPI` document of the API.
+//! The `OpenAPI` document of the API. Its schemas are derived from the types in [`crate::wire`].
 
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::routes::ROUTES;
-use crate::wire::{MOST_ANSWERS, MOST_HELD};
-
-mod schemas;
-
-use schemas::{key, list, name, object, or_null, reference, text, whole};
+use crate::wire::certificate::CertificateReply;
+use crate::wire::replies::{
+    Acknowledgement, ErrorReply, HeartbeatReply, HistoryEntry, NextReply, ReleaseReply, UndoReply,
+};
+use crate::wire::requests::{AnswersRequest, AsksRequest, HistoryQuery, NextRequest, UndoRequest};
+use crate::wire::status::StatusReply;
 
 /// Returns the document for this run and this name of the session cookie.
 pub(crate) fn document(run: &str, cookie: &str) -> Value {
+    let mut schemas = Schemas::new();
     let mut paths = Map::new();
     for (method, path, summary) in ROUTES {
+        let body = request_body(path, &mut schemas);
         let mut operation = json!({
             "operationId": format!("{}{}", method.to_lowercase(), path.replace(['/', '.'], "_")),
             "summary": summary,
-            "parameters": parameters(path, run),
-            "responses": responses(path),
+            "parameters": parameters(path, run, body.is_some()),
+            "responses": responses(path, body.is_some(), &mut schemas),
         });
-        if let Some(schema) = request(path) {
+        if let Some(schema) = body {
             operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
         }
         if path == "/health" {
@@ -32,7 +38,7 @@ pub(crate) fn document(run: &str, cookie: &str) -> Value {
         "info": {
             "title": "querist label",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "People label what the engine asks for. An answer is acknowledged after it is on disk.",
+            "description": "Annotators label the items that the engine asks for. An answer is acknowledged after it is on disk.",
         },
         "security": [{"bearer": []}, {"cookie": []}],
         "paths": paths,
@@ -41,92 +47,149 @@ pub(crate) fn document(run: &str, cookie: &str) -> Value {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": cookie},
             },
-            "schemas": schemas::all(),
+            "schemas": schemas.into_definitions(),
         },
     })
 }
 
-fn parameters(path: &str, run: &str) -> Value {
+/// The schemas of requests and of replies. They differ in which properties are required.
+struct Schemas {
+    requests: SchemaGenerator,
+    replies: SchemaGenerator,
+}
+
+impl Schemas {
+    fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        let settings = settings.with_transform(RecursiveTransform(tighten as fn(&mut Schema)));
+        Self {
+            requests: settings.clone().for_deserialize().into_generator(),
+            replies: settings.for_serialize().into_generator(),
+        }
+    }
+
+    fn request<T: JsonSchema>(&mut self) -> Value {
+        self.requests.subschema_for::<T>().to_value()
+    }
+
+    fn reply<T: JsonSchema>(&mut self) -> Value {
+        self.replies.subschema_for::<T>().to_value()
+    }
+
+    /// Returns the schemas by name.
+    fn into_definitions(mut self) -> Map<String, Value> {
+        let mut definitions = self.requests.take_definitions(true);
+        definitions.extend(self.replies.take_definitions(true));
+        definitions
+    }
+}
+
+/// Makes a schema exact: an object has no other properties, and an unsigned integer has a maximum. Removes the formats of
+/// numbers, which state nothing more.
+fn tighten(schema: &mut Schema) {
+    let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
+    if is_object && schema.get("additionalProperties").is_none() {
+        schema.insert("additionalProperties".to_owned(), false.into());
+    }
+    let format = schema.get("format").and_then(Value::as_str).map(str::to_owned);
+    if matches!(format.as_deref(), Some("uint" | "uint64")) && schema.get("maximum").is_none() {
+        schema.insert("maximum".to_owned(), u64::MAX.into());
+    }
+    if matches!(format.as_deref(), Some("uint" | "uint64" | "double")) {
+        schema.remove("format");
+    }
+}
+
+fn parameters(path: &str, run: &str, has_body: bool) -> Value {
     let mut parameters = vec![];
     if path.starts_with("/api/") {
         parameters.push(json!({
             "name": "X-Querist-Run", "in": "header", "required": false, "schema": {"type": "string", "enum": [run]},
-            "description": "The `run` of the status: where another ledger is served, nothing is done and 409 is the answer",
+            "description": "The `run` of the status. If the server has another ledger, the request gets the status 409.",
         }));
     }
-    if request(path).is_some() {
+    if has_body {
         parameters.push(json!({"name": "X-Querist", "in": "header", "required": true,
             "schema": {"type": "string", "enum": ["1"]}}));
     }
     if path == "/api/history" {
-        parameters.push(json!({"name": "annotator", "in": "query", "required": true, "schema": name()}));
-        parameters.push(json!({"name": "n", "in": "query", "required": false,
-            "schema": {"type": "integer", "minimum": 1, "maximum": 1000}}));
+        parameters.extend(query_parameters::<HistoryQuery>());
     }
     Value::Array(parameters)
 }
 
+/// Returns the fields of a type as query parameters.
+fn query_parameters<T: JsonSchema>() -> Vec<Value> {
+    let schema = Schemas::new().requests.root_schema_for::<T>();
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let parameter = |(name, schema): (String, Value)| {
+        let is_required = required.contains(&Value::from(name.as_str()));
+        json!({"name": name, "in": "query", "required": is_required, "schema": schema})
+    };
+    properties.into_iter().map(parameter).collect()
+}
+
 /// Returns the schema of the request body, or `None` if the request has no body.
-fn request(path: &str) -> Option<Value> {
-    let asks = object(&[("annotator", name()), ("asks", list(whole()))], 2);
+fn request_body(path: &str, schemas: &mut Schemas) -> Option<Value> {
     Some(match path {
-        "/api/next" => {
-            object(&[("annotator", name()), ("n", json!({"type": "integer", "minimum": 1, "maximum": MOST_HELD}))], 1)
-        }
-        "/api/answers" => {
-            let mut answers = list(reference("Answer"));
-            answers["maxItems"] = MOST_ANSWERS.into();
-            answers
-        }
-        "/api/undo" => object(&[("annotator", name()), ("key", key()), ("answer", or_null(whole()))], 2),
-        "/api/heartbeat" | "/api/release" => asks,
+        "/api/next" => schemas.request::<NextRequest>(),
+        "/api/answers" => schemas.request::<AnswersRequest>(),
+        "/api/undo" => schemas.request::<UndoRequest>(),
+        "/api/heartbeat" | "/api/release" => schemas.request::<AsksRequest>(),
         _ => return None,
     })
 }
 
 /// The errors of any request.
-const ALWAYS: [(&str, &str); 7] = [
-    ("400", "Not understood"),
+const COMMON_ERRORS: [(&str, &str); 7] = [
+    ("400", "The request is malformed"),
     ("401", "Not signed in"),
     ("403", "Not allowed"),
-    ("409", "Another ledger is served here: `other-run`; or the key was used for something else: `key-conflict`"),
-    ("421", "This server has another name"),
+    ("409", "The server has another ledger: `other-run`; or the key was used for another answer: `key-conflict`"),
+    ("421", "The host name is not one of this server"),
     ("429", "Too many wrong tokens"),
     ("503", "Too many connections: `busy`; see `Retry-After`"),
 ];
 /// The errors of requests with a body.
-const WITH_BODY: [(&str, &str); 4] = [
-    ("408", "The body did not come in time"),
-    ("411", "The body does not say how long it is"),
-    ("413", "The body is too long"),
+const BODY_ERRORS: [(&str, &str); 4] = [
+    ("408", "The body did not arrive in time"),
+    ("411", "The body has no `Content-Length`"),
+    ("413", "The body is too large"),
     ("415", "The body is not plain JSON"),
 ];
 /// The errors of requests that write.
-const WRITING: [(&str, &str); 2] = [
+const WRITE_ERRORS: [(&str, &str); 2] = [
     ("503", "Too many connections: `busy`, or the store is read-only: not acknowledged"),
     ("507", "The disk is full: not acknowledged"),
 ];
 
-fn responses(path: &str) -> Value {
+fn responses(path: &str, has_body: bool, schemas: &mut Schemas) -> Value {
     let content = match path {
         "/health" => json!({"text/plain": {"schema": {"type": "string", "enum": ["ok"]}}}),
-        "/api/events" => json!({"text/event-stream": {"schema": text(), "x-event-status": reference("Status"),
-            "x-event-patch": "JSON Patch (RFC 6902) of the status before"}}),
-        _ => json!({"application/json": {"schema": response(path)}}),
+        "/api/events" => json!({"text/event-stream": {
+            "schema": {"type": "string"},
+            "x-event-status": schemas.reply::<StatusReply>(),
+            "x-event-patch": "JSON Patch (RFC 6902) of the previous status",
+        }}),
+        _ => json!({"application/json": {"schema": reply_body(path, schemas)}}),
     };
     let mut responses = json!({"200": {"description": "Done", "content": content}});
     if path == "/health" {
-        let error = json!({"text/plain": {"schema": text()}});
-        for (status, description) in ALWAYS.into_iter().filter(|(status, _)| ["400", "421"].contains(status)) {
+        let error = json!({"text/plain": {"schema": {"type": "string"}}});
+        for (status, description) in COMMON_ERRORS.into_iter().filter(|(status, _)| ["400", "421"].contains(status)) {
             responses[status] = json!({"description": description, "content": error});
         }
     }
     if path.starts_with("/api/") {
-        let error = json!({"application/json": {"schema": reference("Error")}});
-        let has_body = request(path).is_some();
+        let error = json!({"application/json": {"schema": schemas.reply::<ErrorReply>()}});
         let writes = ["/api/next", "/api/answers", "/api/undo"].contains(&path);
-        let with_body = WITH_BODY.into_iter().filter(|_| has_body);
-        for (status, description) in ALWAYS.into_iter().chain(with_body).chain(WRITING.into_iter().filter(|_| writes)) {
+        let of_body = BODY_ERRORS.into_iter().filter(|_| has_body);
+        let of_writes = WRITE_ERRORS.into_iter().filter(|_| writes);
+        for (status, description) in COMMON_ERRORS.into_iter().chain(of_body).chain(of_writes) {
             responses[status] = json!({"description": description, "content": error});
         }
         if path == "/api/undo" {
@@ -136,23 +199,17 @@ fn responses(path: &str) -> Value {
     responses
 }
 
-fn response(path: &str) -> Value {
+/// Returns the schema of the reply to a successful request.
+fn reply_body(path: &str, schemas: &mut Schemas) -> Value {
     match path {
-        "/api/next" => object(
-            &[
-                ("items", list(reference("Item"))),
-                ("left", reference("Left")),
-                ("reason", json!({"enum": [null, "finished", "yours-done", "all-leased", "budget"]})),
-            ],
-            3,
-        ),
-        "/api/answers" => list(reference("Acknowledgement")),
-        "/api/undo" => object(&[("undone", or_null(reference("Undone"))), ("items", list(reference("Item")))], 2),
-        "/api/heartbeat" => object(&[("held", list(whole())), ("lost", list(whole()))], 2),
-        "/api/release" => object(&[], 0),
-        "/api/history" => list(reference("Remembered")),
-        "/api/status" => reference("Status"),
-        "/api/certificate" => reference("Certificate"),
+        "/api/next" => schemas.reply::<NextReply>(),
+        "/api/answers" => schemas.reply::<Vec<Acknowledgement>>(),
+        "/api/undo" => schemas.reply::<UndoReply>(),
+        "/api/heartbeat" => schemas.reply::<HeartbeatReply>(),
+        "/api/release" => schemas.reply::<ReleaseReply>(),
+        "/api/history" => schemas.reply::<Vec<HistoryEntry>>(),
+        "/api/status" => schemas.reply::<StatusReply>(),
+        "/api/certificate" => schemas.reply::<CertificateReply>(),
         _ => json!({"type": "object"}),
     }
 }

@@ -1,21 +1,39 @@
 //! Differences between JSON documents, as a JSON Patch (RFC 6902).
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+
+/// An operation of a JSON Patch.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub(crate) enum PatchOperation {
+    Add { path: String, value: Value },
+    Remove { path: String },
+    Replace { path: String, value: Value },
+}
+
+impl PatchOperation {
+    /// Returns the length of the operation as JSON, in bytes.
+    fn json_bytes(&self) -> usize {
+        serde_json::to_string(self).map_or(0, |text| text.len())
+    }
+}
 
 /// Returns the operations that turn one document into another: `replace`, `remove`, and `add` of a member or at the end
 /// of an array. An object or array is replaced as a whole if that is shorter.
-pub(crate) fn difference(before: &Value, after: &Value) -> Vec<Value> {
+pub(crate) fn difference(before: &Value, after: &Value) -> Vec<PatchOperation> {
     compare("", before, after)
 }
 
-fn compare(path: &str, before: &Value, after: &Value) -> Vec<Value> {
-    let changes: Vec<Value> = match (before, after) {
+fn compare(path: &str, before: &Value, after: &Value) -> Vec<PatchOperation> {
+    let changes: Vec<PatchOperation> = match (before, after) {
         _ if before == after => return vec![],
         (Value::Object(old), Value::Object(new)) => {
-            let removed = old.keys().filter(|name| !new.contains_key(*name)).map(|name| remove(&member(path, name)));
+            let removed = old.keys().filter(|name| !new.contains_key(*name));
+            let removed = removed.map(|name| PatchOperation::Remove { path: member(path, name) });
             let updated = new.iter().flat_map(|(name, value)| match old.get(name) {
                 Some(old) => compare(&member(path, name), old, value),
-                None => vec![json!({"op": "add", "path": member(path, name), "value": value})],
+                None => vec![PatchOperation::Add { path: member(path, name), value: value.clone() }],
             });
             removed.chain(updated).collect()
         }
@@ -23,28 +41,22 @@ fn compare(path: &str, before: &Value, after: &Value) -> Vec<Value> {
             let both = old.iter().zip(new).enumerate();
             let changed = both.flat_map(|(index, (old, new))| compare(&format!("{path}/{index}"), old, new));
             let added = new.iter().skip(old.len());
-            let added = added.map(|value| json!({"op": "add", "path": format!("{path}/-"), "value": value}));
-            let removed = (new.len()..old.len()).rev().map(|index| remove(&format!("{path}/{index}")));
+            let added = added.map(|value| PatchOperation::Add { path: format!("{path}/-"), value: value.clone() });
+            let removed = (new.len()..old.len()).rev();
+            let removed = removed.map(|index| PatchOperation::Remove { path: format!("{path}/{index}") });
             changed.chain(added).chain(removed).collect()
         }
         _ => return vec![replace(path, after)],
     };
     let whole = replace(path, after);
-    if length(&whole) < changes.iter().map(length).sum() { vec![whole] } else { changes }
+    if whole.json_bytes() < changes.iter().map(PatchOperation::json_bytes).sum() { vec![whole] } else { changes }
 }
 
-fn length(operation: &Value) -> usize {
-    operation.to_string().len()
+fn replace(path: &str, value: &Value) -> PatchOperation {
+    PatchOperation::Replace { path: path.to_owned(), value: value.clone() }
 }
 
-fn replace(path: &str, value: &Value) -> Value {
-    json!({"op": "replace", "path": path, "value": value})
-}
-
-fn remove(path: &str) -> Value {
-    json!({"op": "remove", "path": path})
-}
-
+/// Returns the path of a member of an object, with its name escaped.
 fn member(path: &str, name: &str) -> String {
     format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

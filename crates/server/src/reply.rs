@@ -4,12 +4,13 @@ use bytes::Bytes;
 use http_body_util::{Either, Full};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, header};
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use crate::desk::Problem;
-use crate::live::Live;
+use crate::event_stream::EventStreamBody;
+use crate::session_store::StoreProblem;
+use crate::wire::replies::{ErrorDetails, ErrorReply};
 
-pub(crate) type Body = Either<Full<Bytes>, Live>;
+pub(crate) type Body = Either<Full<Bytes>, EventStreamBody>;
 pub(crate) type Reply = Response<Body>;
 
 /// The content security policy of the page: no foreign content, no inline code, no framing.
@@ -45,20 +46,20 @@ pub(crate) fn bytes(kind: &'static str, body: impl Into<Bytes>) -> Reply {
 }
 
 /// Creates a JSON reply.
-pub(crate) fn json(value: &Value) -> Reply {
-    bytes("application/json", value.to_string())
+pub(crate) fn json(value: &impl Serialize) -> Reply {
+    bytes("application/json", serde_json::to_vec(value).expect("replies are texts, numbers, lists and maps"))
 }
 
 /// An HTTP error: a status and a code for programs, a message and a hint for people.
 #[derive(Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct HttpError {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: &'static str,
 }
 
-impl Trouble {
+impl HttpError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: &'static str) -> Self {
         Self { status, code, message: message.into(), hint }
     }
@@ -68,7 +69,7 @@ impl Trouble {
     }
 
     pub(crate) fn missing() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not-found", "there is nothing here", "see /api/openapi.json")
+        Self::new(StatusCode::NOT_FOUND, "not-found", "there is no such path", "see /api/openapi.json")
     }
 
     pub(crate) fn forbidden(code: &'static str, message: &str, hint: &'static str) -> Self {
@@ -86,7 +87,7 @@ impl Trouble {
     pub(crate) fn reply(self, is_api: bool) -> Reply {
         let Self { status, code, message, hint } = self;
         let mut reply = if is_api {
-            json(&json!({"error": {"code": code, "message": message, "hint": hint}}))
+            json(&ErrorReply { error: ErrorDetails { code, message, hint } })
         } else {
             bytes("text/plain; charset=utf-8", format!("{message}\n{hint}\n"))
         };
@@ -98,14 +99,14 @@ impl Trouble {
     }
 }
 
-impl From<Problem> for Trouble {
-    fn from(problem: Problem) -> Self {
-        let message = format!("nothing can be saved: {}", problem.words);
-        if problem.full {
-            let hint = "make room on the disk; answers are kept in the page until then";
+impl From<StoreProblem> for HttpError {
+    fn from(problem: StoreProblem) -> Self {
+        let message = format!("answers cannot be saved: {}", problem.message);
+        if problem.is_full {
+            let hint = "free space on the disk; the page keeps unsent answers until then";
             return Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", message, hint);
         }
-        let hint = "the operator has to restart the server; answers are kept in the page until then";
+        let hint = "the operator must restart the server; the page keeps unsent answers until then";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-read-only", message, hint)
     }
 }

@@ -1,21 +1,36 @@
-//! The formats of requests, and their validation.
+//! The formats of requests and replies. The `OpenAPI` document is derived from these types.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::fmt;
 
-use querist_engine::session::{AskId, LabelValue, Response};
-use serde::Deserialize;
-use serde_json::{Number, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
-use crate::login::{Identity, new_token};
-use crate::reply::Trouble;
-use crate::show::Catalogue;
+use crate::reply::HttpError;
+
+pub(crate) mod certificate;
+pub(crate) mod replies;
+pub(crate) mod requests;
+pub(crate) mod status;
+
+/// The maximum number of items that an annotator can hold at once.
+pub(crate) const MAX_ITEMS: usize = 100;
+/// The maximum number of answers in one request.
+pub(crate) const MAX_ANSWERS: usize = 1000;
+/// The maximum number of answers in one reply to `GET /api/history`.
+pub(crate) const MAX_HISTORY: usize = 1000;
+/// The maximum length of an annotator's name, in characters.
+pub(crate) const MAX_NAME_CHARS: usize = 64;
+/// The maximum length of a key, in bytes.
+pub(crate) const MAX_KEY_BYTES: usize = 100;
 
 /// A nonnegative integer in JSON; `2.0` is accepted too.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(try_from = "Number")]
-pub(crate) struct Whole(pub(crate) u64);
+pub(crate) struct JsonInteger(pub(crate) u64);
 
-impl TryFrom<Number> for Whole {
+impl TryFrom<Number> for JsonInteger {
     type Error = String;
 
     fn try_from(number: Number) -> Result<Self, String> {
@@ -27,119 +42,54 @@ impl TryFrom<Number> for Whole {
     }
 }
 
-/// The body of `POST /api/next`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Next {
-    pub(crate) annotator: String,
-    #[serde(default = "one")]
-    pub(crate) n: Whole,
+impl JsonSchema for JsonInteger {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "JsonInteger".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 0, "maximum": u64::MAX})
+    }
 }
 
-fn one() -> Whole {
-    Whole(1)
+/// A label: the name of a class, or a number.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged, expecting = "a label is a string or a number")]
+pub(crate) enum WireLabel {
+    Text(String),
+    Number(f64),
 }
 
-/// An element of the body of `POST /api/answers`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Answer {
-    pub(crate) ask: Whole,
-    pub(crate) annotator: String,
-    pub(crate) key: Option<String>,
-    pub(crate) label: Option<Value>,
-    #[serde(default)]
-    pub(crate) skip: bool,
-    #[serde(default)]
-    pub(crate) unsure: bool,
-}
-
-/// A well-formed answer whose annotator is its sender.
-#[derive(PartialEq)]
-pub(crate) struct NewAnswer {
-    pub(crate) ask: AskId,
-    pub(crate) name: Arc<str>,
-    pub(crate) key: Arc<str>,
-    /// The response. An unknown label is NaN, which no session accepts.
-    pub(crate) response: Response,
-}
-
-impl Answer {
-    /// Validates the sender, the key and the form. Generates a key if there is none.
-    pub(crate) fn check(&self, identity: &Identity, catalogue: &Catalogue) -> Result<NewAnswer, Trouble> {
-        let name = name(&self.annotator, identity)?;
-        let key = match &self.key {
-            Some(text) => key(text)?,
-            None => new_token().map_err(Trouble::bad)?.into(),
-        };
-        if !matches!(self.label, None | Some(Value::String(_) | Value::Number(_))) {
-            return Err(Trouble::bad("a label is a string or a number"));
+impl fmt::Display for WireLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => write!(f, "{number:?}"),
         }
-        let response = match (&self.label, self.skip, self.unsure) {
-            (Some(label), false, false) => Response::Label(LabelValue(catalogue.code(label).unwrap_or(f64::NAN))),
-            (None, true, false) => Response::Skip,
-            (None, false, true) => Response::Unsure,
-            _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
-        };
-        Ok(NewAnswer { ask: AskId::new(self.ask.0), name, key, response })
     }
 }
 
-/// The body of `POST /api/undo`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Undo {
-    pub(crate) annotator: String,
-    pub(crate) key: String,
-    pub(crate) answer: Option<Whole>,
-}
+impl JsonSchema for WireLabel {
+    fn inline_schema() -> bool {
+        true
+    }
 
-/// The body of `POST /api/heartbeat` and `POST /api/release`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Asks {
-    pub(crate) annotator: String,
-    pub(crate) asks: Vec<Whole>,
-}
+    fn schema_name() -> Cow<'static, str> {
+        "WireLabel".into()
+    }
 
-impl Asks {
-    pub(crate) fn ids(&self) -> Vec<AskId> {
-        self.asks.iter().map(|ask| AskId::new(ask.0)).collect()
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "number"]})
     }
 }
-
-/// The maximum number of items that an annotator can hold at once.
-pub(crate) const MOST_HELD: usize = 100;
-/// The maximum number of answers in one request.
-pub(crate) const MOST_ANSWERS: usize = 1000;
-/// The maximum length of an annotator's name, in characters.
-pub(crate) const LONGEST_NAME: usize = 64;
-/// The maximum length of a key, in bytes.
-pub(crate) const LONGEST_KEY: usize = 100;
 
 /// Parses the JSON of a request.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Trouble> {
-    serde_json::from_slice(body).map_err(|error| Trouble::bad(format!("not the JSON that is wanted: {error}")))
-}
-
-/// Validates an annotator's name: it must be printable, and the sender must be allowed to use it.
-pub(crate) fn name(name: &str, identity: &Identity) -> Result<Arc<str>, Trouble> {
-    if name.trim().is_empty() || LONGEST_NAME < name.chars().count() || name.chars().any(char::is_control) {
-        return Err(Trouble::bad("an annotator has a name of 1 to 64 characters, none of them a control character"));
-    }
-    let name = name.trim();
-    match &identity.name {
-        Some(own) if own != name => {
-            Err(Trouble::forbidden("not-you", "you are signed in under another name", "use your own name"))
-        }
-        _ => Ok(name.into()),
-    }
-}
-
-/// Validates the form of a key.
-pub(crate) fn key(key: &str) -> Result<Arc<str>, Trouble> {
-    let is_valid = (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_valid { Ok(key.into()) } else { Err(Trouble::bad("a key is 1 to 100 letters, digits or signs")) }
+pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpError> {
+    serde_json::from_slice(body).map_err(|error| HttpError::bad(format!("the request is invalid: {error}")))
 }
 
 /// Returns the percent-decoded value of a query parameter.

@@ -6,11 +6,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use common::{Host, reply};
+use common::{TestServer, reply};
 use serde_json::{Value, json};
 
 /// Returns the number of answered items, which no attack may change.
-fn answered(host: &Host) -> u64 {
+fn answered(host: &TestServer) -> u64 {
     host.get("/api/status").1["answered"].as_u64().unwrap()
 }
 
@@ -21,7 +21,7 @@ fn status_of(reply: &str) -> u16 {
 /// 1: a page whose host name resolves to this machine.
 #[test]
 fn dns_rebinding_is_rejected_first() {
-    let host = Host::start();
+    let host = TestServer::start();
     let port = host.port;
     let own = [
         format!("127.0.0.1:{port}"),
@@ -64,7 +64,7 @@ fn dns_rebinding_is_rejected_first() {
 /// 2, 3, 4: another site's page in the same browser, which sends the cookie.
 #[test]
 fn other_sites_cannot_change_or_read_anything() {
-    let host = Host::start();
+    let host = TestServer::start();
     let cookie = host.sign_in(&host.links[0]);
     let ask = host.ask("Ada");
     let body = json!([{"ask": ask, "annotator": "Ada", "key": "k", "label": "yes"}]).to_string();
@@ -125,7 +125,7 @@ fn other_sites_cannot_change_or_read_anything() {
 #[test]
 fn hostile_text_is_returned_as_json_data() {
     let hostile = "<script>alert(1)</script><img src=x onerror=alert(1)></textarea>{{7*7}}\u{202e}";
-    let host = Host::with_text(hostile);
+    let host = TestServer::with_text(hostile);
     let (status, found) = host.post("/api/next", &json!({"annotator": "<b>Eve</b>", "n": 1}));
     assert_eq!(status, 200);
     assert_eq!(found["items"][0]["fields"][0]["value"], hostile);
@@ -140,7 +140,7 @@ fn hostile_text_is_returned_as_json_data() {
 /// 9, 36: errors are plain text or JSON, without the input and without internals of the server.
 #[test]
 fn errors_contain_no_input_and_no_internals() {
-    let host = Host::start();
+    let host = TestServer::start();
     for path in ["/%3Cscript%3Ealert(1)%3C/script%3E", "/api/%3Cscript%3E", "/images/%3Cscript%3E", "/x'\"--"] {
         let reply = host.raw(&format!(
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
@@ -164,7 +164,7 @@ fn errors_contain_no_input_and_no_internals() {
 /// 10, 11, 45: the headers of every reply.
 #[test]
 fn every_reply_has_the_security_headers() {
-    let host = Host::start();
+    let host = TestServer::start();
     let bearer = format!("Authorization: Bearer {}\r\n", host.token);
     for (path, auth) in [("/", ""), ("/health", ""), ("/api/status", ""), ("/api/status", &*bearer), ("/nothing", "")] {
         let reply =
@@ -186,7 +186,7 @@ fn every_reply_has_the_security_headers() {
 /// 12 to 15: path traversal out of the image folder.
 #[test]
 fn files_outside_the_image_folder_are_not_served() {
-    let host = Host::with_images();
+    let host = TestServer::with_images();
     let get = |path: &str| {
         host.raw(&format!(
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
@@ -231,7 +231,7 @@ fn files_outside_the_image_folder_are_not_served() {
 /// 17, 21, 44: the link works once, sets a cookie with its flags, and redirects nowhere else.
 #[test]
 fn a_link_signs_in_once() {
-    let host = Host::start();
+    let host = TestServer::start();
     let get = |path: &str, headers: &str| {
         host.raw(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{headers}\r\n", host.port))
     };
@@ -259,7 +259,7 @@ fn a_link_signs_in_once() {
 /// 18: guessing tokens.
 #[test]
 fn guessed_tokens_are_rejected_and_rate_limited() {
-    let host = Host::start();
+    let host = TestServer::start();
     let mut last = 0;
     let mut stream = host.connect();
     for guess in 0..10_000_u64 {
@@ -287,7 +287,7 @@ fn guessed_tokens_are_rejected_and_rate_limited() {
 /// 22: another annotator's answers, items and name.
 #[test]
 fn annotators_cannot_act_for_others() {
-    let host = Host::with_people(&["Ada", "Eve"]);
+    let host = TestServer::with_people(&["Ada", "Eve"]);
     let (ada, eve) = (host.tokens[0].clone(), host.tokens[1].clone());
     let post = |token: &str, path: &str, body: &Value| host.post_as(token, path, body);
     let (_, items) = post(&ada, "/api/next", &json!({"annotator": "Ada", "n": 1}));
@@ -318,7 +318,7 @@ fn annotators_cannot_act_for_others() {
 /// 23, 30, 31: invalid JSON, numbers and names.
 #[test]
 fn malformed_bodies_are_rejected() {
-    let host = Host::start();
+    let host = TestServer::start();
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let malformed = [
         "",
@@ -362,7 +362,7 @@ fn malformed_bodies_are_rejected() {
 /// 32: the same request repeatedly, also after the answer was withdrawn.
 #[test]
 fn replayed_requests_count_once() {
-    let host = Host::start();
+    let host = TestServer::start();
     let ask = host.ask("Ada");
     let body = json!([{"ask": ask, "annotator": "Ada", "key": "k", "label": "yes"}]);
     assert_eq!(host.post("/api/answers", &body).1[0]["status"], "saved");
@@ -379,7 +379,7 @@ fn replayed_requests_count_once() {
 /// 25, 27, 28, 29: bodies that are too large, heads that are too long, two requests in one.
 #[test]
 fn oversized_and_smuggled_requests_are_rejected() {
-    let host = Host::start();
+    let host = TestServer::start();
     let head = |more: &str| {
         format!(
             "POST /api/answers HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nX-Querist: 1\r\n\
@@ -426,7 +426,7 @@ fn oversized_and_smuggled_requests_are_rejected() {
 /// 26: clients that send nothing, or only part of a request.
 #[test]
 fn idle_and_slow_connections_do_not_block_others() {
-    let host = Host::start();
+    let host = TestServer::start();
     let mut idle = vec![];
     for index in 0..1500 {
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", host.port)) else { break };
@@ -462,7 +462,7 @@ fn no_request_makes_the_server_connect_elsewhere() {
     let canary = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     canary.set_nonblocking(true).unwrap();
     let url = format!("http://{}/", canary.local_addr().unwrap());
-    let host = Host::with_text(&url);
+    let host = TestServer::with_text(&url);
     let ask = host.ask(&url);
     host.post("/api/answers", &json!([{"ask": ask, "annotator": url, "key": "k", "label": url}]));
     for path in [format!("/images/{url}"), format!("/?next={url}"), url.clone()] {
@@ -476,7 +476,7 @@ fn no_request_makes_the_server_connect_elsewhere() {
 /// 43: unauthenticated clients learn that the server runs, and nothing else.
 #[test]
 fn unauthenticated_clients_learn_only_that_the_server_runs() {
-    let host = Host::start();
+    let host = TestServer::start();
     let get = |path: &str| host.raw(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", host.port));
     assert!(get("/health").ends_with("\r\n\r\nok"));
     for path in ["/api/status", "/api/events", "/api/history?annotator=a", "/api/certificate", "/api/openapi.json"] {

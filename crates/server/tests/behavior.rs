@@ -5,14 +5,14 @@ mod common;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
-use common::Host;
+use common::TestServer;
 use serde_json::{Value, json};
 
 fn answer(ask: u64, key: &str, label: &str) -> Value {
     json!({"ask": ask, "annotator": "Ada", "key": key, "label": label})
 }
 
-fn asks(host: &Host, name: &str, n: usize) -> Vec<u64> {
+fn asks(host: &TestServer, name: &str, n: usize) -> Vec<u64> {
     let (status, found) = host.post("/api/next", &json!({"annotator": name, "n": n}));
     assert_eq!(status, 200, "{found}");
     found["items"].as_array().unwrap().iter().map(|item| item["ask"].as_u64().unwrap()).collect()
@@ -20,7 +20,7 @@ fn asks(host: &Host, name: &str, n: usize) -> Vec<u64> {
 
 #[test]
 fn a_key_with_another_label_is_a_conflict_and_saves_nothing() {
-    let host = Host::start();
+    let host = TestServer::start();
     let asks = asks(&host, "Ada", 3);
     let post = |answers: &[Value]| host.post("/api/answers", &json!(answers));
     let first = answer(asks[0], "k", "yes");
@@ -57,14 +57,14 @@ fn a_key_with_another_label_is_a_conflict_and_saves_nothing() {
 
 #[test]
 fn undo_of_someone_elses_answer_is_always_forbidden() {
-    let host = Host::start();
+    let host = TestServer::start();
     let ask = host.ask("Ada");
     assert_eq!(host.post("/api/answers", &json!([answer(ask, "k", "yes")])).0, 200);
     let undo = |name: &str, key: &str| host.post("/api/undo", &json!({"annotator": name, "key": key, "answer": 1}));
     let assert_forbidden = |(status, reply): (u16, Value), case: &str| {
         assert_eq!((status, &reply["error"]["code"]), (403, &json!("not-yours")), "{case}: {reply}");
     };
-    assert_forbidden(undo("Eve", "new"), "a name that was never seen");
+    assert_forbidden(undo("Eve", "new"), "a name that was never counters");
     let eves = host.ask("Eve");
     assert_forbidden(undo("Eve", "new"), "a name with an item");
     let eve = json!({"ask": eves, "annotator": "Eve", "key": "e", "label": "no"});
@@ -83,7 +83,7 @@ fn undo_of_someone_elses_answer_is_always_forbidden() {
 /// Found by schemathesis: `1.0` is an integer in JSON, a label is a string or a number, 405 names the right method.
 #[test]
 fn requests_are_parsed_as_documented() {
-    let host = Host::start();
+    let host = TestServer::start();
     let next = host.post_text("/api/next", r#"{"annotator":"Ada","n":2.0}"#);
     assert_eq!((next.0, next.1["items"].as_array().unwrap().len()), (200, 2));
     assert_eq!(host.post_text("/api/heartbeat", r#"{"annotator":"Ada","asks":[1.0,2]}"#).1["held"], json!([1, 2]));
@@ -105,7 +105,7 @@ fn an_image_that_became_a_link_is_not_followed() {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    let host = Host::with_images();
+    let host = TestServer::with_images();
     let images = host.folder.path().join("images");
     let get = |path: &str| {
         let head =
@@ -151,7 +151,7 @@ fn an_image_that_became_a_link_is_not_followed() {
 }
 
 /// Answers until there is a model, and returns the explanation of the next item.
-fn explanation(host: &Host) -> String {
+fn explanation(host: &TestServer) -> String {
     for round in 0..200 {
         let (_, found) = host.post("/api/next", &json!({"annotator": "Ada", "n": 1}));
         let item = &found["items"][0];
@@ -173,14 +173,14 @@ fn explanation(host: &Host) -> String {
 
 #[test]
 fn a_loss_without_probabilities_shows_none() {
-    let shown = explanation(&Host::with_loss("squared-hinge"));
+    let shown = explanation(&TestServer::with_loss("squared-hinge"));
     assert!(["model: yes", "model: no"].contains(&&*shown), "{shown}");
-    let shown = explanation(&Host::with_loss("logistic"));
+    let shown = explanation(&TestServer::with_loss("logistic"));
     assert_eq!(shown.matches('%').count(), 2, "{shown}");
 }
 
 /// Opens an event stream and iterates over the names and data of its events.
-fn open_stream(host: &Host) -> impl Iterator<Item = (String, Value)> + use<> {
+fn open_stream(host: &TestServer) -> impl Iterator<Item = (String, Value)> + use<> {
     let mut stream: TcpStream = host.connect();
     let head = format!("Host: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n", host.port, host.token);
     stream.write_all(format!("GET /api/events HTTP/1.1\r\n{head}\r\n").as_bytes()).unwrap();
@@ -223,7 +223,7 @@ fn without_volatile_fields(mut status: Value) -> Value {
 
 #[test]
 fn the_event_stream_sends_changes_only() {
-    let host = Host::start();
+    let host = TestServer::start();
     for person in 0..200 {
         host.ask(&format!("person {person}"));
     }

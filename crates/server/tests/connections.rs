@@ -7,13 +7,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use common::{Host, Options, reply};
+use common::{TestServer, TestServerOptions, reply};
 use querist_server::Limits;
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 
 /// Connects from another loopback address.
-fn connect_from(host: &Host, last: u8) -> TcpStream {
+fn connect_from(host: &TestServer, last: u8) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0)).into()).unwrap();
     socket.connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, host.port)).into()).unwrap();
@@ -23,11 +23,11 @@ fn connect_from(host: &Host, last: u8) -> TcpStream {
     stream
 }
 
-fn request(host: &Host, path: &str, headers: &str) -> String {
+fn request(host: &TestServer, path: &str, headers: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{headers}\r\n", host.port)
 }
 
-fn bearer(host: &Host) -> String {
+fn bearer(host: &TestServer) -> String {
     format!("Authorization: Bearer {}\r\n", host.token)
 }
 
@@ -56,7 +56,7 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 }
 
 /// Labels a few items, each over a new connection.
-fn label(host: &Host, round: usize) {
+fn label(host: &TestServer, round: usize) {
     for count in 0..3 {
         let ask = host.ask("Ada");
         let key = format!("k{round}-{count}");
@@ -66,7 +66,7 @@ fn label(host: &Host, round: usize) {
 }
 
 /// Returns requests without a valid credential, all of which keep the connection open.
-fn hostile_requests(host: &Host) -> Vec<String> {
+fn hostile_requests(host: &TestServer) -> Vec<String> {
     vec![
         request(host, "/", ""),
         request(host, "/assets/main.js", ""),
@@ -82,7 +82,7 @@ fn hostile_requests(host: &Host) -> Vec<String> {
 
 /// Holds `connections` connections open from `addresses` addresses, sends requests on them, and labels in between.
 fn campaign(connections: usize, addresses: u8, rounds: usize) {
-    let host = Host::start();
+    let host = TestServer::start();
     let hostile = hostile_requests(&host);
     let open = |index: usize| connect_from(&host, 2 + (index % usize::from(addresses)) as u8);
     let mut held: Vec<TcpStream> = (0..connections).map(open).collect();
@@ -101,7 +101,7 @@ fn campaign(connections: usize, addresses: u8, rounds: usize) {
 /// The attack of a security report: connections that are kept alive by loading the page.
 #[test]
 fn connections_that_load_the_page_do_not_block_others() {
-    let host = Host::start();
+    let host = TestServer::start();
     let mut held: Vec<TcpStream> = (0..2100).map(|_| host.connect()).collect();
     for round in 0..3 {
         for stream in &mut held {
@@ -128,8 +128,8 @@ fn a_long_campaign_of_hostile_connections_does_not_block_others() {
 
 const SMALL: Limits = Limits { authenticated: 4, unauthenticated: 6, unauthenticated_per_address: 3 };
 
-fn small() -> Host {
-    Host::new(Options { limits: SMALL, ..Options::default() })
+fn small() -> TestServer {
+    TestServer::new(TestServerOptions { limits: SMALL, ..TestServerOptions::default() })
 }
 
 #[test]
@@ -192,9 +192,9 @@ fn a_full_server_answers_503_and_reports_it() {
     }
     drop(held);
     while host.get("/api/status").0 != 200 {}
-    let notices = host.stop_and_take_notices();
-    let overload: Vec<&String> = notices.iter().filter(|notice| notice.starts_with("Overload")).collect();
-    assert!(!overload.is_empty() && overload[0].contains("rejected: "), "{notices:?}");
+    let operator_events = host.stop_and_take_events();
+    let overload: Vec<&String> = operator_events.iter().filter(|event| event.starts_with("Overload")).collect();
+    assert!(!overload.is_empty() && overload[0].contains("rejected: "), "{operator_events:?}");
 }
 
 /// All clients of a proxy have its address; `X-Forwarded-For` distinguishes them, but is trusted only from the proxy.
@@ -203,7 +203,7 @@ fn a_trusted_proxy_names_its_clients() {
     let trusted_proxies = vec![IpAddr::from([127, 0, 0, 7])];
     // Enough for all connections at once, so that only the limit per address applies.
     let limits = Limits { unauthenticated: 20, ..SMALL };
-    let host = Host::new(Options { limits, trusted_proxies, ..Options::default() });
+    let host = TestServer::new(TestServerOptions { limits, trusted_proxies, ..TestServerOptions::default() });
     let slow = |forwarded: &str| {
         // The body is not sent yet, so the request stays pending.
         let more = format!("{}X-Querist: 1\r\nContent-Type: application/json\r\n", bearer(&host));
@@ -240,7 +240,7 @@ fn a_trusted_proxy_names_its_clients() {
 
 #[test]
 fn a_burst_of_authenticated_connections_is_served() {
-    let host = Host::new(Options { limits: Limits::of_total(4000), ..Options::default() });
+    let host = TestServer::new(TestServerOptions { limits: Limits::of_total(4000), ..TestServerOptions::default() });
     let request = request(&host, "/api/status", &bearer(&host));
     // More than an address can have without a credential, all open at the same time at the end.
     let served: usize = thread::scope(|scope| {

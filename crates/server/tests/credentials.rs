@@ -4,20 +4,20 @@ mod common;
 
 use std::io::{Read, Write};
 
-use common::{Host, Options};
+use common::{TestServer, TestServerOptions};
 
-fn get(host: &Host, path: &str, headers: &str) -> (u16, String) {
+fn get(host: &TestServer, path: &str, headers: &str) -> (u16, String) {
     let reply = host.raw(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{headers}\r\n", host.port));
     (reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0), reply)
 }
 
-fn status_with(host: &Host, header: &str) -> u16 {
+fn status_with(host: &TestServer, header: &str) -> u16 {
     get(host, "/api/status", &format!("{header}\r\n")).0
 }
 
 #[test]
 fn links_and_api_tokens_are_different_credentials() {
-    let host = Host::with_people(&["Ada", "Ben"]);
+    let host = TestServer::with_people(&["Ada", "Ben"]);
     for link in &host.links {
         assert_eq!(status_with(&host, &format!("Authorization: Bearer {link}")), 401, "before its use");
     }
@@ -27,7 +27,7 @@ fn links_and_api_tokens_are_different_credentials() {
     }
     let cookie = host.sign_in(&host.links[0]);
     assert_eq!(status_with(&host, &format!("Cookie: {cookie}")), 200);
-    let next = host.notices.lock().unwrap()[0].clone();
+    let next = host.operator_events.lock().unwrap()[0].clone();
     let next = next.split('"').nth(1).unwrap();
     for link in [host.links[0].as_str(), next] {
         assert_eq!(status_with(&host, &format!("Authorization: Bearer {link}")), 401, "after its use");
@@ -40,7 +40,7 @@ fn links_and_api_tokens_are_different_credentials() {
 
 #[test]
 fn two_servers_on_one_host_use_separate_cookies() {
-    let (first, second) = (Host::start(), Host::start());
+    let (first, second) = (TestServer::start(), TestServer::start());
     let cookies = format!("Cookie: {}; {}", first.sign_in(&first.links[0]), second.sign_in(&second.links[0]));
     let names: Vec<&str> = cookies.split([' ', '=']).filter(|part| part.starts_with("querist-")).collect();
     assert_eq!(names.len(), 2);
@@ -50,7 +50,7 @@ fn two_servers_on_one_host_use_separate_cookies() {
 
 #[test]
 fn cookies_are_secure_behind_a_tls_proxy() {
-    let host = Host::new(Options { secure_cookie: true, ..Options::default() });
+    let host = TestServer::new(TestServerOptions { secure_cookie: true, ..TestServerOptions::default() });
     let (status, reply) = get(&host, &format!("/?link={}", host.links[0]), "");
     assert_eq!(status, 303);
     let line = reply.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
@@ -61,22 +61,22 @@ fn cookies_are_secure_behind_a_tls_proxy() {
     assert_eq!(status_with(&host, &format!("Cookie: {plain}")), 401, "a name that other hosts could set");
 }
 
-/// Waits until `count` notices start with a text, and returns them. A notice follows the event that it reports.
-fn wait_for(host: &Host, start: &str, count: usize) -> Vec<String> {
+/// Waits until `count` operator events start with a text, and returns them. They follow what they report.
+fn wait_for(host: &TestServer, start: &str, count: usize) -> Vec<String> {
     loop {
-        let notices = host.notices.lock().unwrap();
-        let found: Vec<String> = notices.iter().filter(|notice| notice.starts_with(start)).cloned().collect();
+        let operator_events = host.operator_events.lock().unwrap();
+        let found: Vec<String> = operator_events.iter().filter(|event| event.starts_with(start)).cloned().collect();
         if count <= found.len() {
             return found;
         }
-        drop(notices);
+        drop(operator_events);
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 
 #[test]
 fn a_revocation_signs_out_one_annotator() {
-    let host = Host::with_people(&["Ada", "Ben"]);
+    let host = TestServer::with_people(&["Ada", "Ben"]);
     let ada = format!("Cookie: {}", host.sign_in(&host.links[0]));
     let ben = format!("Cookie: {}", host.sign_in(&host.links[1]));
     let mut events = host.connect();
@@ -93,14 +93,14 @@ fn a_revocation_signs_out_one_annotator() {
     let ended = events.read_to_end(&mut rest);
     assert!(ended.is_ok() || ended.unwrap_err().kind() == std::io::ErrorKind::ConnectionReset);
     // Ada's old link no longer works, her new one does, and Ben's still does.
-    let token = |notice: &String| notice.split('"').nth(1).unwrap().to_owned();
-    let link = |notice: &String| get(&host, &format!("/?link={}", token(notice)), "").0;
+    let token = |event: &String| event.split('"').nth(1).unwrap().to_owned();
+    let link = |event: &String| get(&host, &format!("/?link={}", token(event)), "").0;
     assert_eq!((link(&unused[0]), link(&replaced[0]), link(&unused[1])), (401, 303, 303));
 }
 
 #[test]
 fn a_revocation_signs_out_everyone_but_keeps_api_tokens() {
-    let host = Host::start();
+    let host = TestServer::start();
     let cookie = format!("Cookie: {}", host.sign_in(&host.links[0]));
     assert_eq!(status_with(&host, &cookie), 200);
     host.key().revoke(None).unwrap();

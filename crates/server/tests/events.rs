@@ -9,9 +9,9 @@ use querist_ledger::{Ledger, Record};
 use querist_rows::Digest;
 
 /// A deterministic pseudorandom generator of values.
-struct Dice(u64);
+struct RandomEvents(u64);
 
-impl Dice {
+impl RandomEvents {
     fn whole(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         self.0 ^ (self.0 >> 33)
@@ -89,8 +89,8 @@ impl Dice {
 fn events_round_trip_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
-    let mut dice = Dice(3);
-    let events: Vec<SessionEvent> = (0..20_000).map(|_| dice.event()).collect();
+    let mut random = RandomEvents(3);
+    let events: Vec<SessionEvent> = (0..20_000).map(|_| random.event()).collect();
     let records: Vec<Record> = events.iter().map(|event| Record::encode(event).unwrap()).collect();
     Ledger::create(&path, "{}").unwrap().append(&records).unwrap();
     let ledger = Ledger::read(&path).unwrap();

@@ -17,7 +17,7 @@ use querist_run::labeling::pool::{import, labeling_pool, loss_name, note_growth,
 use querist_run::labeling::source::{self, DataSource, SessionHeader};
 use querist_run::settings::LearnerSettings;
 use querist_run::text::counted;
-use querist_server::{Catalogue, Server, Setup};
+use querist_server::{Catalog, LabelingServer, Setup};
 
 use crate::Output;
 use crate::run::files::DataArgs;
@@ -196,7 +196,7 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     let address = listener.local_addr()?;
     let access = arguments.network.access(&full, address)?;
     let announcer = Arc::new(announce::Announcer::new(&arguments.network, address, arguments.json));
-    let on_notice = Arc::clone(&announcer);
+    let on_event = Arc::clone(&announcer);
     let credentials = access.credentials.clone();
     let loss = loss_name(&header)?;
     let certificate = certified::of(loss, rule, session.labels);
@@ -209,13 +209,13 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
         pool,
         task: Box::new(move || build::task(&task_settings, session.labels).expect("the loss was known before")),
         settings: session,
-        catalogue: Catalogue { title: header.data.title(), labels, fields, certificate },
+        catalog: Catalog { title: header.data.title(), labels, fields, certificate },
         images,
         access,
         limits,
-        on_notice: Box::new(move |notice| on_notice.notice(&notice)),
+        on_event: Box::new(move |event| on_event.print_event(&event)),
     };
-    let server = Server::new(setup)?;
+    let server = LabelingServer::new(setup)?;
     server.data_problems().iter().for_each(|problem| remark(problem));
     let browser = !arguments.no_browser && !arguments.json;
     let options = announce::AnnounceOptions { json: arguments.json, browser };

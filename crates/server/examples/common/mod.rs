@@ -18,8 +18,10 @@ use querist_engine::stream::Rules;
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
-use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Server, Setup, Stop, new_token};
-use serde_json::json;
+use querist_server::{
+    AccessSettings, Catalog, CertificateReply, Credential, DisplayedField, FieldKind, KeyFile, LabelingServer, Limits,
+    Setup, StopHandle, new_token,
+};
 
 /// The number of features of an item.
 pub(crate) const FEATURES: usize = 100;
@@ -57,14 +59,14 @@ pub(crate) fn pool(items: usize) -> Arc<LabelingPool> {
 }
 
 /// A server on a thread of this process.
-pub(crate) struct Running {
+pub(crate) struct RunningServer {
     pub(crate) port: u16,
     pub(crate) token: String,
-    stop: Stop,
+    stop: StopHandle,
     thread: thread::JoinHandle<()>,
 }
 
-impl Running {
+impl RunningServer {
     /// Stops the server and waits until it has ended.
     pub(crate) fn stop(self) {
         self.stop.stop();
@@ -73,11 +75,11 @@ impl Running {
 }
 
 /// Starts a server with a new ledger.
-pub(crate) fn serve(ledger: &Path, pool: Arc<LabelingPool>, limits: Limits) -> Running {
+pub(crate) fn serve(ledger: &Path, pool: Arc<LabelingPool>, limits: Limits) -> RunningServer {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let token = new_token().expect("random numbers");
-    let field = || vec![Field { name: "text".to_owned(), kind: "text", value: TEXT.to_owned() }];
+    let field = || vec![DisplayedField { name: "text".to_owned(), kind: FieldKind::Text, value: TEXT.to_owned() }];
     let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
     let setup = Setup {
         listener,
@@ -85,14 +87,14 @@ pub(crate) fn serve(ledger: &Path, pool: Arc<LabelingPool>, limits: Limits) -> R
         pool,
         task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
         settings: SessionSettings { labels: Labels::Binary, overlap: 1, budget: None, lease_ms: 300_000, seed: 1 },
-        catalogue: Catalogue {
+        catalog: Catalog {
             title: "load".to_owned(),
             labels,
             fields: Box::new(move |_| field()),
-            certificate: Box::new(|_| json!({})),
+            certificate: Box::new(|_| CertificateReply::default()),
         },
         images: Arc::default(),
-        access: Access {
+        access: AccessSettings {
             credentials: vec![Credential { name: None, token: token.clone() }],
             key: KeyFile::open_or_create(ledger).expect("a key file"),
             hosts: vec![format!("127.0.0.1:{port}")],
@@ -102,9 +104,9 @@ pub(crate) fn serve(ledger: &Path, pool: Arc<LabelingPool>, limits: Limits) -> R
             trusted_proxies: vec![],
         },
         limits,
-        on_notice: Box::new(|notice| println!("notice: {notice:?}")),
+        on_event: Box::new(|event| println!("event: {event:?}")),
     };
-    let server = Server::new(setup).expect("a server");
-    let stop = server.stopper();
-    Running { port, token, stop, thread: thread::spawn(move || server.run().expect("a server")) }
+    let server = LabelingServer::new(setup).expect("a server");
+    let stop = server.stop_handle();
+    RunningServer { port, token, stop, thread: thread::spawn(move || server.run().expect("a server")) }
 }

@@ -22,20 +22,23 @@ use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
 use querist_run::labeling::Images;
-use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Notice, Server, Setup, Stop, new_token};
+use querist_server::{
+    AccessSettings, Catalog, CertificateReply, Credential, DisplayedField, FieldKind, KeyFile, LabelingServer, Limits,
+    OperatorEvent, Setup, StopHandle, new_token,
+};
 use serde_json::{Value, json};
 
 /// A running server and a client for it.
-pub(crate) struct Host {
+pub(crate) struct TestServer {
     pub(crate) port: u16,
     pub(crate) token: String,
     pub(crate) tokens: Vec<String>,
     /// The one-time links, in the order of the names.
     pub(crate) links: Vec<String>,
-    /// Notices for the operator, as debug text.
-    pub(crate) notices: Arc<Mutex<Vec<String>>>,
+    /// Events for the operator, as debug text.
+    pub(crate) operator_events: Arc<Mutex<Vec<String>>>,
     pub(crate) folder: tempfile::TempDir,
-    stop: Stop,
+    stop: StopHandle,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -70,7 +73,7 @@ pub(crate) fn pool(items: usize, loss: &'static str) -> Arc<LabelingPool> {
 }
 
 /// The options of a test server.
-pub(crate) struct Options<'a> {
+pub(crate) struct TestServerOptions<'a> {
     pub(crate) text: &'a str,
     pub(crate) names: &'a [&'a str],
     pub(crate) images: bool,
@@ -80,7 +83,7 @@ pub(crate) struct Options<'a> {
     pub(crate) secure_cookie: bool,
 }
 
-impl Default for Options<'_> {
+impl Default for TestServerOptions<'_> {
     fn default() -> Self {
         let (trusted_proxies, secure_cookie) = (vec![], false);
         let limits = Limits::of_total(2000);
@@ -88,28 +91,28 @@ impl Default for Options<'_> {
     }
 }
 
-impl Host {
+impl TestServer {
     pub(crate) fn start() -> Self {
-        Self::new(Options::default())
+        Self::new(TestServerOptions::default())
     }
 
     pub(crate) fn with_text(text: &str) -> Self {
-        Self::new(Options { text, ..Options::default() })
+        Self::new(TestServerOptions { text, ..TestServerOptions::default() })
     }
 
     pub(crate) fn with_people(names: &[&str]) -> Self {
-        Self::new(Options { names, ..Options::default() })
+        Self::new(TestServerOptions { names, ..TestServerOptions::default() })
     }
 
     pub(crate) fn with_images() -> Self {
-        Self::new(Options { images: true, ..Options::default() })
+        Self::new(TestServerOptions { images: true, ..TestServerOptions::default() })
     }
 
     pub(crate) fn with_loss(loss: &'static str) -> Self {
-        Self::new(Options { loss, ..Options::default() })
+        Self::new(TestServerOptions { loss, ..TestServerOptions::default() })
     }
 
-    pub(crate) fn new(options: Options<'_>) -> Self {
+    pub(crate) fn new(options: TestServerOptions<'_>) -> Self {
         let loss = options.loss;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.ledger");
@@ -125,30 +128,45 @@ impl Host {
         let tokens: Vec<String> = credentials.iter().map(|credential| credential.token.clone()).collect();
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).to_vec();
         let text = options.text.to_owned();
-        let fields = Box::new(move |_| vec![Field { name: "text".to_owned(), kind: "text", value: text.clone() }]);
+        let fields = Box::new(move |_| {
+            vec![DisplayedField { name: "text".to_owned(), kind: FieldKind::Text, value: text.clone() }]
+        });
         let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
-        let catalogue = Catalogue { title: "items".to_owned(), labels, fields, certificate: Box::new(|_| json!({})) };
+        let catalog = Catalog {
+            title: "items".to_owned(),
+            labels,
+            fields,
+            certificate: Box::new(|_| CertificateReply::default()),
+        };
         let images = if options.images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
         let (secure_cookie, trusted_proxies) = (options.secure_cookie, options.trusted_proxies);
         let key = KeyFile::open_or_create(&path).unwrap();
-        let notices = Arc::new(Mutex::new(vec![]));
-        let noticed = Arc::clone(&notices);
+        let operator_events = Arc::new(Mutex::new(vec![]));
+        let recorded = Arc::clone(&operator_events);
         let setup = Setup {
             listener,
             ledger,
             pool: pool(1000, loss),
             task: Box::new(move || task::parse(loss, Labels::Binary).unwrap()),
             settings: SessionSettings { labels: Labels::Binary, overlap: 1, budget: None, lease_ms: 300_000, seed: 1 },
-            catalogue,
+            catalog,
             images: Arc::new(images),
-            access: Access { credentials, key, hosts, numeric_hosts: false, port, secure_cookie, trusted_proxies },
+            access: AccessSettings {
+                credentials,
+                key,
+                hosts,
+                numeric_hosts: false,
+                port,
+                secure_cookie,
+                trusted_proxies,
+            },
             limits: options.limits,
-            on_notice: Box::new(move |notice: Notice<'_>| noticed.lock().unwrap().push(format!("{notice:?}"))),
+            on_event: Box::new(move |event: OperatorEvent<'_>| recorded.lock().unwrap().push(format!("{event:?}"))),
         };
-        let server = Server::new(setup).unwrap();
-        let (stop, links) = (server.stopper(), server.links());
+        let server = LabelingServer::new(setup).unwrap();
+        let (stop, links) = (server.stop_handle(), server.links());
         let thread = Some(thread::spawn(move || server.run().unwrap()));
-        Self { port, token: tokens[0].clone(), tokens, links, notices, folder, stop, thread }
+        Self { port, token: tokens[0].clone(), tokens, links, operator_events, folder, stop, thread }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -233,11 +251,11 @@ impl Host {
         line.split(';').next().unwrap().to_owned()
     }
 
-    /// Stops the server and returns its notices.
-    pub(crate) fn stop_and_take_notices(mut self) -> Vec<String> {
+    /// Stops the server and returns its events for the operator.
+    pub(crate) fn stop_and_take_events(mut self) -> Vec<String> {
         self.stop.stop();
         self.thread.take().unwrap().join().unwrap();
-        self.notices.lock().unwrap().clone()
+        self.operator_events.lock().unwrap().clone()
     }
 
     /// Returns the key file, as another process would open it.
@@ -246,7 +264,7 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.take() {

@@ -4,9 +4,9 @@ use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use querist_server::{Access, Credential, KeyFile, Limits, is_private, new_token};
+use querist_server::{AccessSettings, Credential, KeyFile, Limits, is_private, new_token};
 
 /// The network.
 #[derive(Args, Clone, Debug)]
@@ -69,9 +69,9 @@ impl Network {
     }
 
     /// Returns the credentials and names of a server that listens at `address`.
-    pub(super) fn access(&self, ledger: &Path, address: SocketAddr) -> Result<Access> {
+    pub(super) fn access(&self, ledger: &Path, address: SocketAddr) -> Result<AccessSettings> {
         let given = self.token_file.as_deref().map(token).transpose()?;
-        let new = || new_token().map_err(|error| anyhow!(error));
+        let new = || new_token().map_err(anyhow::Error::from);
         let credentials = if self.annotators.is_empty() {
             vec![Credential { name: None, token: given.map_or_else(new, Ok)? }]
         } else {
@@ -90,7 +90,7 @@ impl Network {
         hosts.push(SocketAddr::new(ip, port).to_string());
         let key = KeyFile::open_or_create(ledger)?;
         key.add_annotators(&self.annotators)?;
-        Ok(Access {
+        Ok(AccessSettings {
             credentials,
             key,
             hosts,

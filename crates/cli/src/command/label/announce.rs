@@ -1,4 +1,4 @@
-//! Prints the address of the server, its links and its notices.
+//! Prints the address of the server, its links and its events.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use querist_run::text::counted;
-use querist_server::{Credential, Notice};
+use querist_server::{Credential, OperatorEvent};
 use serde_json::json;
 
 use super::access::Network;
 use super::browser::Redirect;
 use super::remark;
 
-/// Prints links and notices of one server.
+/// Prints links and events of one server.
 pub(super) struct Announcer {
     /// Addresses at which others can reach the server, the best one first: `http://192.0.2.7:8417`.
     addresses: Vec<String>,
@@ -108,25 +108,25 @@ impl Announcer {
         Ok(out.flush()?)
     }
 
-    /// Prints a notice of the server.
-    pub(super) fn notice(&self, notice: &Notice<'_>) {
-        match notice {
-            Notice::LinkUsed { next, annotator } => {
+    /// Prints an event of the server.
+    pub(super) fn print_event(&self, event: &OperatorEvent<'_>) {
+        match event {
+            OperatorEvent::LinkUsed { next, annotator } => {
                 self.remove_redirect();
                 self.print_link("a link was used; the next one", next, *annotator);
             }
-            Notice::LinkReplaced { next, annotator } => {
+            OperatorEvent::LinkReplaced { next, annotator } => {
                 self.remove_redirect();
                 self.print_link("the link printed before no longer works; the new one", next, *annotator);
             }
-            Notice::Revoked { connections } => {
+            OperatorEvent::Revoked { connections } => {
                 remark(&format!("sessions were revoked; {} closed", counted(*connections as u64, "connection")));
             }
-            Notice::KeyUnreadable(error) => {
+            OperatorEvent::KeyUnreadable(error) => {
                 remark(&format!("warning: {error}\n  until this is repaired, revoked sessions stay valid"));
             }
-            Notice::StoreProblem(words) => remark(&format!("warning: answers cannot be saved: {words}")),
-            Notice::Overload { counts, within, limits } => remark(&format!(
+            OperatorEvent::StoreProblem(words) => remark(&format!("warning: answers cannot be saved: {words}")),
+            OperatorEvent::Overload { counts, within, limits } => remark(&format!(
                 "warning: in {} s, closed {} without a credential (at most {} are kept, {} of one address), \
                  rejected {} with 503 (at most {} are open), and failed to accept {}",
                 within.as_secs(),

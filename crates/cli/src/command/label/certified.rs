@@ -3,30 +3,30 @@
 use querist_engine::rule::{Relative, Scale};
 use querist_engine::task::Labels;
 use querist_render::certificate;
+use querist_server::{CertificateReply, CertifiedPair, MakeCertificate};
 use querist_theory::certificate::{Certificate, certify, certify_classes};
 use querist_theory::equivalent::Queried;
-use serde_json::{Value, json};
 
-/// Returns a function that makes the JSON for the page, given the scale of the current model.
-pub(super) fn of(loss: String, rule: String, labels: Labels) -> Box<dyn Fn(Option<Scale>) -> Value + Send + Sync> {
-    Box::new(move |scale| json(&loss, &rule, labels, scale))
+/// Returns a function that makes the certificate for the page, given the scale of the current model.
+pub(super) fn of(loss: String, rule: String, labels: Labels) -> MakeCertificate {
+    Box::new(move |scale| reply(&loss, &rule, labels, scale))
 }
 
-fn json(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Value {
+fn reply(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> CertificateReply {
     let pair = pair(loss, rule, labels, scale);
     let found = pair.as_ref().map_err(|why| (*why).to_owned()).and_then(Pair::certify);
-    let shown = found.as_ref().map_or_else(|_| json!({}), certificate::as_json);
-    let certified = pair.as_ref().ok().filter(|_| found.is_ok()).map(Pair::json);
-    json!({
-        "loss": loss,
-        "rule": rule,
-        "objective": objective(loss, rule, scale, is_in_units_of_the_pool(rule)),
-        "certified": certified,
-        "why_not": found.as_ref().err(),
-        "claims": shown.get("claims").cloned().unwrap_or_else(|| json!([])),
-        "constants": shown.get("constants").cloned(),
-        "advice": shown.get("advice").cloned().unwrap_or_else(|| json!([])),
-    })
+    let reply = CertificateReply {
+        loss: loss.to_owned(),
+        rule: rule.to_owned(),
+        objective: objective(loss, rule, scale, is_in_units_of_the_pool(rule)),
+        certified: pair.as_ref().ok().filter(|_| found.is_ok()).map(Pair::certified),
+        why_not: found.as_ref().err().cloned(),
+        ..CertificateReply::default()
+    };
+    match found {
+        Ok(found) => reply.with_certificate(certificate::as_json(&found)).expect("certificates have a fixed form"),
+        Err(_) => reply,
+    }
 }
 
 /// A pair as an argument of `querist certify`.
@@ -46,10 +46,10 @@ impl Pair {
         }
     }
 
-    fn json(&self) -> Value {
+    fn certified(&self) -> CertifiedPair {
         let classes = self.classes.map_or(String::new(), |classes| format!(" --classes {classes}"));
         let command = format!("querist certify '{}' '{}'{classes}", self.loss, self.rule);
-        json!({"loss": self.loss, "rule": self.rule, "classes": self.classes, "command": command})
+        CertifiedPair { loss: self.loss.clone(), rule: self.rule.clone(), classes: self.classes, command }
     }
 }
 
@@ -112,4 +112,35 @@ fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) ->
     text + "\nThe claims hold for a learner that takes one step for each item asked in this way; fitting all answers \
          at once is another use of the same labels. Every draw is recorded with its probability, so the estimates \
          are valid for all of the pool."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_have_exactly_the_fields_of_rendered_certificates() {
+        let pairs = [
+            ("logistic", "margin:mu=1", Labels::Binary),
+            ("hinge", "margin:mu=1", Labels::Binary),
+            ("squared-hinge", "margin:mu=1", Labels::Binary),
+            ("exponential", "constant:p=1", Labels::Binary),
+            ("cross-entropy", "constant:p=1", Labels::Classes(3)),
+        ];
+        for (loss, rule, labels) in pairs {
+            let found = pair(loss, rule, labels, None).unwrap().certify().unwrap();
+            let rendered = certificate::as_json(&found);
+            let reply = serde_json::to_string(&reply(loss, rule, labels, None)).unwrap();
+            for name in ["claims", "constants", "advice"] {
+                assert!(reply.contains(&format!("\"{name}\":{}", rendered[name])), "{loss}, {rule}: {name} in {reply}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pair_without_a_certificate_has_a_reason() {
+        let reply = reply("squared", "constant:p=1", Labels::Numbers, None);
+        assert!(reply.why_not.is_some() && reply.certified.is_none() && reply.constants.is_none());
+        assert!(reply.claims.is_empty() && reply.advice.is_empty());
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use querist_engine::session::RowId;
 use querist_run::labeling::displayed::Displayed;
-use querist_server::Field;
+use querist_server::{DisplayedField, FieldKind};
 
 /// Prefixes of cells that contain an image as a data URL.
 const INLINE: [&str; 5] = [
@@ -16,7 +16,7 @@ const INLINE: [&str; 5] = [
 ];
 
 /// A function that makes the fields of an item.
-type MakeFields = Box<dyn Fn(RowId) -> Vec<Field> + Send + Sync>;
+type MakeFields = Box<dyn Fn(RowId) -> Vec<DisplayedField> + Send + Sync>;
 
 /// Returns a function that makes the fields of an item: images, then texts, then others, without empty ones.
 pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
@@ -24,22 +24,31 @@ pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
         let mut fields = vec![];
         for (name, kind, value) in displayed.fields(row) {
             let (kind, value) = if displayed.is_image(value) {
-                ("image", format!("/images/{}", encoded(value)))
+                (FieldKind::Image, format!("/images/{}", encoded(value)))
             } else if INLINE.iter().any(|start| value.starts_with(start)) {
-                ("image", value.to_owned())
+                (FieldKind::Image, value.to_owned())
             } else {
-                (kind, value.to_owned())
+                (field_kind(kind), value.to_owned())
             };
-            fields.push(Field { name: name.to_owned(), kind, value });
+            fields.push(DisplayedField { name: name.to_owned(), kind, value });
         }
-        let order = |field: &Field| match field.kind {
-            "image" => 0,
-            "text" => 1,
-            _ => 2,
+        let order = |field: &DisplayedField| match field.kind {
+            FieldKind::Image => 0,
+            FieldKind::Text => 1,
+            FieldKind::Number | FieldKind::Category => 2,
         };
         fields.sort_by_key(order);
         fields
     })
+}
+
+/// Returns the kind of a column by its name.
+fn field_kind(name: &str) -> FieldKind {
+    match name {
+        "number" => FieldKind::Number,
+        "category" => FieldKind::Category,
+        _ => FieldKind::Text,
+    }
 }
 
 /// Percent-encodes a path for a URL.

@@ -1,15 +1,15 @@
 //! Credentials: one-time links for browsers, cookies that survive a restart, API tokens for programs.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use crate::key::KeyFile;
+use crate::key_file::KeyFile;
 
 /// The credentials of a server, and the host names under which it is reached.
-pub struct Access {
+pub struct AccessSettings {
     /// One shared credential, with which annotators enter their own names, or one credential for each annotator.
     pub credentials: Vec<Credential>,
     /// The secret that signs cookies, and the revoked sessions.
@@ -37,36 +37,52 @@ pub struct Credential {
 
 /// An authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct CallerIdentity {
     /// The annotator, if the credential belongs to one.
     pub(crate) name: Option<String>,
     /// The generation of the browser session; `None` for an API token.
     pub(crate) generation: Option<u64>,
 }
 
-/// The links that have not been used yet, one for each credential. A link token is valid for one sign-in and nothing
-/// else.
-pub(crate) struct Links {
+/// The unused sign-in links, one for each credential. A link token is valid for one sign-in and nothing else.
+pub(crate) struct SignInLinks {
     open: Mutex<Vec<String>>,
 }
 
+/// The error when the operating system supplies no random numbers.
+#[derive(Debug)]
+pub struct RandomnessError(getrandom::Error);
+
+impl fmt::Display for RandomnessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no random numbers: {}", self.0)
+    }
+}
+
+impl std::error::Error for RandomnessError {}
+
 /// Returns a token of 128 random bits.
-pub fn new_token() -> Result<String, String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
-    Ok(hex(&bytes))
+///
+/// # Errors
+/// If the operating system supplies no random numbers.
+pub fn new_token() -> Result<String, RandomnessError> {
+    random_bytes::<16>().map(|bytes| hex(&bytes))
 }
 
 /// Returns a secret of 256 random bits.
-pub(crate) fn new_secret() -> Result<[u8; 32], String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+pub(crate) fn new_secret() -> Result<[u8; 32], RandomnessError> {
+    random_bytes()
+}
+
+fn random_bytes<const N: usize>() -> Result<[u8; N], RandomnessError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(RandomnessError)?;
     Ok(bytes)
 }
 
-impl Links {
-    pub(crate) fn new(access: &Access) -> Result<Self, String> {
-        let open: Result<Vec<String>, String> = access.credentials.iter().map(|_| new_token()).collect();
+impl SignInLinks {
+    pub(crate) fn new(access: &AccessSettings) -> Result<Self, RandomnessError> {
+        let open: Result<Vec<String>, RandomnessError> = access.credentials.iter().map(|_| new_token()).collect();
         Ok(Self { open: Mutex::new(open?) })
     }
 
@@ -80,7 +96,7 @@ impl Links {
     }
 
     /// Replaces the link of a credential and returns the new one.
-    pub(crate) fn replace(&self, index: usize) -> Result<String, String> {
+    pub(crate) fn replace(&self, index: usize) -> Result<String, RandomnessError> {
         let next = new_token()?;
         self.open()[index].clone_from(&next);
         Ok(next)
@@ -96,11 +112,11 @@ impl Links {
     }
 }
 
-impl Access {
+impl AccessSettings {
     /// Returns the caller with this API token.
-    pub(crate) fn of_token(&self, token: &str) -> Option<Identity> {
+    pub(crate) fn caller_of_token(&self, token: &str) -> Option<CallerIdentity> {
         let found = self.credentials.iter().find(|known| constant_time_eq(known.token.as_bytes(), token.as_bytes()))?;
-        Some(Identity { name: found.name.clone(), generation: None })
+        Some(CallerIdentity { name: found.name.clone(), generation: None })
     }
 
     /// Returns a new session cookie for a credential, as `name=value`.
@@ -113,7 +129,7 @@ impl Access {
     }
 
     /// Returns the caller with this value of the session cookie, unless the session was revoked.
-    pub(crate) fn of_cookie(&self, value: &str) -> Option<Identity> {
+    pub(crate) fn caller_of_cookie(&self, value: &str) -> Option<CallerIdentity> {
         let (body, signature) = value.rsplit_once('.')?;
         if !constant_time_eq(hex(&sign(self.key.secret(), body.as_bytes())).as_bytes(), signature.as_bytes()) {
             return None;
@@ -123,12 +139,12 @@ impl Access {
         let name = String::from_utf8(unhex(parts.next()?)?).ok()?;
         // An annotator who was removed from the list is signed out.
         let found = self.credentials.iter().find(|known| known.name.as_deref().unwrap_or_default() == name)?;
-        let identity = Identity { name: found.name.clone(), generation: Some(generation) };
+        let identity = CallerIdentity { name: found.name.clone(), generation: Some(generation) };
         self.is_current(&identity).then_some(identity)
     }
 
     /// Returns whether a session has not been revoked. API tokens are always current.
-    pub(crate) fn is_current(&self, identity: &Identity) -> bool {
+    pub(crate) fn is_current(&self, identity: &CallerIdentity) -> bool {
         identity.generation.is_none_or(|generation| generation == self.key.generation(identity.name.as_deref()))
     }
 
@@ -184,17 +200,24 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn access() -> (tempfile::TempDir, Access) {
+    fn access() -> (tempfile::TempDir, AccessSettings) {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyFile::open_or_create(&folder.path().join("run.ledger")).unwrap();
         let credentials = vec![Credential { name: Some("Ada".to_owned()), token: "t".repeat(32) }];
         let (secure_cookie, trusted_proxies) = (false, vec![]);
-        let access =
-            Access { credentials, key, hosts: vec![], numeric_hosts: false, port: 0, secure_cookie, trusted_proxies };
+        let access = AccessSettings {
+            credentials,
+            key,
+            hosts: vec![],
+            numeric_hosts: false,
+            port: 0,
+            secure_cookie,
+            trusted_proxies,
+        };
         (folder, access)
     }
 
-    fn value(access: &Access) -> String {
+    fn value(access: &AccessSettings) -> String {
         access.new_cookie(0).unwrap().split_once('=').unwrap().1.to_owned()
     }
 
@@ -208,14 +231,14 @@ mod tests {
     fn a_changed_cookie_is_rejected() {
         let (_folder, access) = access();
         let cookie = value(&access);
-        assert_eq!(access.of_cookie(&cookie).unwrap().name.as_deref(), Some("Ada"));
+        assert_eq!(access.caller_of_cookie(&cookie).unwrap().name.as_deref(), Some("Ada"));
         for position in 0..cookie.len() {
             let mut bytes = cookie.clone().into_bytes();
             bytes[position] ^= 1;
-            assert_eq!(access.of_cookie(&String::from_utf8(bytes).unwrap()), None, "{position}");
+            assert_eq!(access.caller_of_cookie(&String::from_utf8(bytes).unwrap()), None, "{position}");
         }
         let (_other_folder, other) = self::access();
-        assert_eq!(other.of_cookie(&cookie), None, "another secret");
+        assert_eq!(other.caller_of_cookie(&cookie), None, "another secret");
         assert_ne!(cookie, value(&access), "each sign-in has a cookie of its own");
         assert_ne!(access.cookie_name(), other.cookie_name());
     }
@@ -226,26 +249,26 @@ mod tests {
         for revoked in [Some("Ada"), None] {
             let before = value(&access);
             access.key.revoke(Some("Ben")).unwrap();
-            let identity = access.of_cookie(&before).expect("another annotator was revoked");
+            let identity = access.caller_of_cookie(&before).expect("another annotator was revoked");
             access.key.revoke(revoked).unwrap();
-            assert_eq!(access.of_cookie(&before), None);
+            assert_eq!(access.caller_of_cookie(&before), None);
             assert!(!access.is_current(&identity));
-            assert!(access.of_cookie(&value(&access)).is_some());
+            assert!(access.caller_of_cookie(&value(&access)).is_some());
         }
-        assert!(access.is_current(&access.of_token(&"t".repeat(32)).unwrap()));
+        assert!(access.is_current(&access.caller_of_token(&"t".repeat(32)).unwrap()));
     }
 
     #[test]
     fn a_link_works_once_and_is_not_an_api_token() {
         let (_folder, access) = access();
-        let links = Links::new(&access).unwrap();
+        let links = SignInLinks::new(&access).unwrap();
         let first = links.all().remove(0);
-        assert!(access.of_token(&first).is_none());
+        assert!(access.caller_of_token(&first).is_none());
         assert!(links.take(&"t".repeat(32)).is_none(), "an API token is no link");
         let (credential, next) = links.take(&first).unwrap();
         assert_eq!((credential, links.all()), (0, vec![next.clone()]));
         assert!(links.take(&first).is_none());
-        assert!(access.of_token(&first).is_none() && access.of_token(&next).is_none());
+        assert!(access.caller_of_token(&first).is_none() && access.caller_of_token(&next).is_none());
         let replaced = links.replace(0).unwrap();
         assert!(links.take(&next).is_none());
         assert!(links.take(&replaced).is_some());

@@ -11,10 +11,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use querist_ledger::write_atomic;
+use querist_ledger::{WriteError, write_atomic};
 use serde::{Deserialize, Serialize};
 
-use crate::login::new_secret;
+use crate::credentials::{RandomnessError, new_secret};
 
 /// The length of the secret in bytes.
 const SECRET_BYTES: usize = 32;
@@ -24,19 +24,49 @@ const SECRET_BYTES: usize = 32;
 pub struct KeyFile {
     path: PathBuf,
     secret: [u8; SECRET_BYTES],
-    records: Mutex<Records>,
+    records: Mutex<KeyRecords>,
 }
 
-/// A key file that cannot be used: its path, the reason, and how to proceed.
+/// An error of a key file: its path and the cause.
 #[derive(Debug)]
 pub struct KeyError {
     path: PathBuf,
-    problem: String,
+    cause: KeyErrorCause,
+}
+
+/// The reason why a key file cannot be used.
+#[derive(Debug)]
+enum KeyErrorCause {
+    /// The file cannot be read or written.
+    Io(io::Error),
+    /// The secret cannot replace the empty file.
+    Replace(WriteError),
+    /// The operating system has no random numbers for a secret.
+    Randomness(RandomnessError),
+    /// A record cannot be encoded.
+    Encode(serde_json::Error),
+    /// Other users can read the file.
+    NotPrivate,
+    /// The file has no complete secret.
+    TooShort,
+    /// The file has another secret than before.
+    Replaced,
 }
 
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "key file {}: {}", self.path.display(), self.problem)
+        write!(f, "key file {}: ", self.path.display())?;
+        match &self.cause {
+            KeyErrorCause::Io(error) => write!(f, "{error}"),
+            KeyErrorCause::Replace(error) => write!(f, "{error}"),
+            KeyErrorCause::Randomness(error) => write!(f, "{error}"),
+            KeyErrorCause::Encode(error) => write!(f, "{error}"),
+            KeyErrorCause::NotPrivate => write!(f, "others can read it\n  remove it; everyone then signs in again"),
+            KeyErrorCause::TooShort => {
+                write!(f, "shorter than {SECRET_BYTES} bytes\n  remove it; everyone then signs in again")
+            }
+            KeyErrorCause::Replaced => write!(f, "it was replaced; restart the server to use the new one"),
+        }
     }
 }
 
@@ -45,7 +75,7 @@ impl std::error::Error for KeyError {}
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Record {
+enum KeyRecord {
     /// Annotators that have their own links.
     Annotators(BTreeSet<String>),
     /// Ends the sessions of one annotator, or of everyone.
@@ -54,22 +84,22 @@ enum Record {
 
 /// A summary of the records of a key file.
 #[derive(Debug, Default, PartialEq)]
-struct Records {
+struct KeyRecords {
     length: usize,
     annotators: BTreeSet<String>,
     revoked_for_all: u64,
     revoked_by_name: BTreeMap<String, u64>,
 }
 
-impl Records {
+impl KeyRecords {
     /// Parses the lines after the secret. An unreadable line may be a damaged revocation, so it revokes every session.
     fn parse(lines: &[u8]) -> Self {
         let mut records = Self { length: lines.len(), ..Self::default() };
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match serde_json::from_slice(line) {
-                Ok(Record::Annotators(names)) => records.annotators.extend(names),
-                Ok(Record::Revoke(Some(name))) => *records.revoked_by_name.entry(name).or_default() += 1,
-                Ok(Record::Revoke(None)) | Err(_) => records.revoked_for_all += 1,
+                Ok(KeyRecord::Annotators(names)) => records.annotators.extend(names),
+                Ok(KeyRecord::Revoke(Some(name))) => *records.revoked_by_name.entry(name).or_default() += 1,
+                Ok(KeyRecord::Revoke(None)) | Err(_) => records.revoked_for_all += 1,
             }
         }
         records
@@ -92,15 +122,15 @@ impl KeyFile {
     /// Opens the key file of a ledger; creates one with a new secret if it does not exist.
     pub fn open_or_create(ledger: &Path) -> Result<Self, KeyError> {
         let path = Self::path_of(ledger);
-        let error = |error: io::Error| KeyError { path: path.clone(), problem: error.to_string() };
+        let error = |error: io::Error| KeyError { path: path.clone(), cause: KeyErrorCause::Io(error) };
         if !path.exists() {
             private_file().write(true).create_new(true).open(&path).map_err(error)?;
         }
         // The file is empty until the secret replaces it atomically; a server killed in between leaves it empty.
         if fs::metadata(&path).map_err(error)?.len() == 0 {
-            let secret = new_secret().map_err(|problem| KeyError { path: path.clone(), problem })?;
-            write_atomic(&path, &secret)
-                .map_err(|error| KeyError { path: path.clone(), problem: error.to_string() })?;
+            let failed = |cause: KeyErrorCause| KeyError { path: path.clone(), cause };
+            let secret = new_secret().map_err(|error| failed(KeyErrorCause::Randomness(error)))?;
+            write_atomic(&path, &secret).map_err(|error| failed(KeyErrorCause::Replace(error)))?;
         }
         Self::open(ledger)
     }
@@ -111,24 +141,22 @@ impl KeyFile {
     /// If the file cannot be read, is too short, or can be read by other users.
     pub fn open(ledger: &Path) -> Result<Self, KeyError> {
         let path = Self::path_of(ledger);
-        let error = |error: io::Error| KeyError { path: path.clone(), problem: error.to_string() };
+        let error = |error: io::Error| KeyError { path: path.clone(), cause: KeyErrorCause::Io(error) };
         if !is_private(&path).map_err(error)? {
-            let problem = "others can read it\n  remove it; everyone then signs in again".to_owned();
-            return Err(KeyError { path, problem });
+            return Err(KeyError { path, cause: KeyErrorCause::NotPrivate });
         }
         let bytes = fs::read(&path).map_err(error)?;
         let Some((secret, lines)) = bytes.split_first_chunk::<SECRET_BYTES>() else {
-            let problem = format!("shorter than {SECRET_BYTES} bytes\n  remove it; everyone then signs in again");
-            return Err(KeyError { path, problem });
+            return Err(KeyError { path, cause: KeyErrorCause::TooShort });
         };
-        Ok(Self { records: Mutex::new(Records::parse(lines)), secret: *secret, path })
+        Ok(Self { records: Mutex::new(KeyRecords::parse(lines)), secret: *secret, path })
     }
 
     /// Records the annotators that have their own links, so that `revoke` can reject other names.
     pub fn add_annotators(&self, names: &[String]) -> Result<(), KeyError> {
         let new: BTreeSet<String> =
             names.iter().filter(|name| !self.records().annotators.contains(*name)).cloned().collect();
-        if new.is_empty() { Ok(()) } else { self.append(&Record::Annotators(new)) }
+        if new.is_empty() { Ok(()) } else { self.append(&KeyRecord::Annotators(new)) }
     }
 
     /// Returns the annotators that ever had their own links.
@@ -138,22 +166,21 @@ impl KeyFile {
 
     /// Revokes every session of an annotator, or of everyone. A running server applies it when it next reads the file.
     pub fn revoke(&self, annotator: Option<&str>) -> Result<(), KeyError> {
-        self.append(&Record::Revoke(annotator.map(ToOwned::to_owned)))
+        self.append(&KeyRecord::Revoke(annotator.map(ToOwned::to_owned)))
     }
 
     /// Reads the file again and returns whether it changed. After an error the previous content stays in use.
     pub(crate) fn reload(&self) -> Result<bool, KeyError> {
-        let error = |error: io::Error| KeyError { path: self.path.clone(), problem: error.to_string() };
+        let error = |error: io::Error| self.error(KeyErrorCause::Io(error));
         let length = fs::metadata(&self.path).map_err(error)?.len();
         if length == (SECRET_BYTES + self.records().length) as u64 {
             return Ok(false);
         }
         let bytes = fs::read(&self.path).map_err(error)?;
         let Some(lines) = bytes.strip_prefix(&self.secret) else {
-            let problem = "it was replaced; restart the server to use the new one".to_owned();
-            return Err(KeyError { path: self.path.clone(), problem });
+            return Err(self.error(KeyErrorCause::Replaced));
         };
-        *self.records() = Records::parse(lines);
+        *self.records() = KeyRecords::parse(lines);
         Ok(true)
     }
 
@@ -166,20 +193,23 @@ impl KeyFile {
         &self.secret
     }
 
-    fn records(&self) -> MutexGuard<'_, Records> {
+    fn error(&self, cause: KeyErrorCause) -> KeyError {
+        KeyError { path: self.path.clone(), cause }
+    }
+
+    fn records(&self) -> MutexGuard<'_, KeyRecords> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends a record with one write and syncs it to disk. The leading line break ends a truncated line, if there is
     /// one.
-    fn append(&self, record: &Record) -> Result<(), KeyError> {
-        let error = |problem: String| KeyError { path: self.path.clone(), problem };
-        let line = serde_json::to_string(record).map_err(|problem| error(problem.to_string()))?;
+    fn append(&self, record: &KeyRecord) -> Result<(), KeyError> {
+        let line = serde_json::to_string(record).map_err(|error| self.error(KeyErrorCause::Encode(error)))?;
         let written = OpenOptions::new().append(true).open(&self.path).and_then(|mut file: File| {
             file.write_all(format!("\n{line}\n").as_bytes())?;
             file.sync_all()
         });
-        written.map_err(|problem| error(problem.to_string()))?;
+        written.map_err(|error| self.error(KeyErrorCause::Io(error)))?;
         self.reload().map(|_| ())
     }
 }

@@ -1,4 +1,4 @@
-//! Notices for the operator of a server, and the tasks that send them.
+//! Events for the operator of a server, and the tasks that report them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::{self, MissedTickBehavior};
 
 use crate::admission::{Limits, Overload};
-use crate::key::KeyError;
-use crate::routes::House;
+use crate::app_state::AppState;
+use crate::key_file::KeyError;
 
-/// Something that the operator of a server should know.
+/// An event that the operator of a server should know about.
 #[derive(Debug)]
-pub enum Notice<'a> {
+pub enum OperatorEvent<'a> {
     /// A link was used, and another one replaces it.
     LinkUsed {
         /// The token of the new link.
@@ -46,75 +46,75 @@ pub enum Notice<'a> {
     },
 }
 
-/// A callback for every notice.
-pub type OnNotice = Box<dyn Fn(Notice<'_>) + Send + Sync>;
+/// A callback for every event.
+pub type OnOperatorEvent = Box<dyn Fn(OperatorEvent<'_>) + Send + Sync>;
 
 /// The interval between reports of overload.
-const OVERLOAD_EVERY: Duration = Duration::from_secs(10);
+const OVERLOAD_INTERVAL: Duration = Duration::from_secs(10);
 /// The interval between checks of the key file for revocations.
-const REVOCATIONS_EVERY: Duration = Duration::from_millis(500);
+const REVOCATION_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The interval between checks of the store for problems.
-const STORE_EVERY: Duration = Duration::from_millis(500);
+const STORE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reports that answers cannot be saved, once for each reason, until the server ends.
-pub(crate) async fn report_store_problem(house: Arc<House>) {
+pub(crate) async fn report_store_problem(state: Arc<AppState>) {
     let mut reported: Option<String> = None;
     loop {
         tokio::select! {
             biased;
-            () = house.ending() => return,
-            () = time::sleep(STORE_EVERY) => {}
+            () = state.stopping() => return,
+            () = time::sleep(STORE_INTERVAL) => {}
         }
-        let problem = house.desk.problem().map(|problem| problem.words);
-        if let Some(words) = problem.as_deref().filter(|words| reported.as_deref() != Some(words)) {
-            house.notify(Notice::StoreProblem(words));
+        let problem = state.store.problem().map(|problem| problem.message);
+        if let Some(message) = problem.as_deref().filter(|message| reported.as_deref() != Some(message)) {
+            state.notify(OperatorEvent::StoreProblem(message));
         }
         reported = problem;
     }
 }
 
 /// Reports overload at intervals.
-pub(crate) async fn report_overload_regularly(house: Arc<House>) {
-    let mut interval = time::interval(OVERLOAD_EVERY);
+pub(crate) async fn report_overload_regularly(state: Arc<AppState>) {
+    let mut interval = time::interval(OVERLOAD_INTERVAL);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        report_overload(&house);
+        report_overload(&state);
     }
 }
 
 /// Reports overload since the last report, if there was any.
-pub(crate) fn report_overload(house: &House) {
-    let counts = house.connections.take_overload();
+pub(crate) fn report_overload(state: &AppState) {
+    let counts = state.connections.take_overload();
     if counts != Overload::default() {
-        let limits = house.connections.limits;
-        house.notify(Notice::Overload { counts, within: OVERLOAD_EVERY, limits });
+        let limits = state.connections.limits;
+        state.notify(OperatorEvent::Overload { counts, within: OVERLOAD_INTERVAL, limits });
     }
 }
 
 /// Applies revocations from the key file until the server ends.
-pub(crate) async fn apply_revocations(house: Arc<House>) {
-    let mut interval = time::interval(REVOCATIONS_EVERY);
+pub(crate) async fn apply_revocations(state: Arc<AppState>) {
+    let mut interval = time::interval(REVOCATION_INTERVAL);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_readable = true;
     loop {
         tokio::select! {
             _ = interval.tick() => {}
-            () = house.ending() => return,
+            () = state.stopping() => return,
         }
         let generations = || -> Vec<u64> {
-            house.access.credentials.iter().map(|known| house.access.key.generation(known.name.as_deref())).collect()
+            state.access.credentials.iter().map(|known| state.access.key.generation(known.name.as_deref())).collect()
         };
         let before = generations();
-        match tokio::task::block_in_place(|| house.access.key.reload()) {
+        match tokio::task::block_in_place(|| state.access.key.reload()) {
             Ok(_) => {
                 is_readable = true;
-                apply(&house, &before, &generations());
+                apply_revoked(&state, &before, &generations());
             }
             Err(error) if is_readable => {
                 is_readable = false;
-                house.notify(Notice::KeyUnreadable(&error));
+                state.notify(OperatorEvent::KeyUnreadable(&error));
             }
             Err(_) => {}
         }
@@ -122,15 +122,17 @@ pub(crate) async fn apply_revocations(house: Arc<House>) {
 }
 
 /// Closes the connections of revoked sessions and replaces the links of their annotators.
-fn apply(house: &House, before: &[u64], now: &[u64]) {
+fn apply_revoked(state: &AppState, before: &[u64], now: &[u64]) {
     if before == now {
         return;
     }
-    let connections = house.connections.close_sessions(|identity| house.access.is_current(identity));
-    house.notify(Notice::Revoked { connections });
-    for (index, credential) in house.access.credentials.iter().enumerate().filter(|(at, _)| before[*at] != now[*at]) {
-        if let Ok(next) = house.links.replace(index) {
-            house.notify(Notice::LinkReplaced { next: &next, annotator: credential.name.as_deref() });
+    let connections = state.connections.close_sessions(|identity| state.access.is_current(identity));
+    state.notify(OperatorEvent::Revoked { connections });
+    for (index, credential) in
+        state.access.credentials.iter().enumerate().filter(|(index, _)| before[*index] != now[*index])
+    {
+        if let Ok(next) = state.links.replace(index) {
+            state.notify(OperatorEvent::LinkReplaced { next: &next, annotator: credential.name.as_deref() });
         }
     }
 }
