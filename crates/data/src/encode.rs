@@ -57,7 +57,7 @@ impl Encoder {
                 Coding::Part => steps.push(NumberTransform::PLAIN),
                 Coding::Vector(length) => steps.extend((0..*length).map(|_| NumberTransform::PLAIN)),
                 Coding::Scaled(scales) => {
-                    steps.extend(scales.iter().map(|scale| NumberTransform::new(*scale, self.standardize)))
+                    steps.extend(scales.iter().map(|scale| NumberTransform::new(*scale, self.standardize)));
                 }
                 Coding::OneHot(values) => {
                     offsets.push(offset);

@@ -47,7 +47,7 @@ impl Courses {
     /// Returns the mean over the splits at this number of draws.
     pub(crate) fn at(&self, drawn: usize) -> Mean {
         let index = self.index(drawn);
-        Mean::of(&self.courses.iter().map(|course| (self.of)(&course[index])).collect::<Vec<f64>>())
+        Mean::of(self.courses.iter().map(|course| (self.of)(&course[index])).collect::<Vec<f64>>())
     }
 
     /// Returns the mean number of labels paid for at this number of draws.
@@ -60,7 +60,7 @@ impl Courses {
     pub(crate) fn less(&self, other: &Self, drawn: usize) -> Mean {
         let index = self.index(drawn);
         let difference = |(a, b): (&Vec<Checkpoint>, &Vec<Checkpoint>)| (self.of)(&a[index]) - (self.of)(&b[index]);
-        Mean::of(&self.courses.iter().zip(&other.courses).map(difference).collect::<Vec<f64>>())
+        Mean::of(self.courses.iter().zip(&other.courses).map(difference).collect::<Vec<f64>>())
     }
 
     fn index(&self, drawn: usize) -> usize {

@@ -25,7 +25,7 @@ pub fn is_decoding() -> bool {
     IS_DECODING.get()
 }
 
-/// BytePositions this thread as decoding until it is dropped.
+/// Marks this thread as decoding until it is dropped.
 struct Decoding {
     before: bool,
 }

@@ -45,7 +45,7 @@ fn expanded(p: f64, freedom: f64) -> f64 {
     z * (1.0 + terms.iter().rev().fold(0.0, |sum, term| (sum + term) / freedom))
 }
 
-/// The probability above a positive t, an incomplete beta function: ½ I_x(a, ½) with a = ν/2 and x = ν/(ν + t²).
+/// The probability above a positive t, an incomplete beta function: ½ `I_x(a, ½)` with a = ν/2 and x = ν/(ν + t²).
 struct UpperTail {
     freedom: f64,
     /// B(a, ½).
@@ -70,7 +70,7 @@ impl UpperTail {
     }
 }
 
-/// Returns Σₙ yⁿ (a + ½)…(a + n − ½) / (3/2 … (n + ½)), with which I_y(½, a) = 2 xᵃ √y / B · this sum.
+/// Returns Σₙ yⁿ (a + ½)…(a + n − ½) / (3/2 … (n + ½)), with which `I_y(½, a)` = 2 xᵃ √y / B · this sum.
 fn series(a: f64, y: f64) -> f64 {
     let (mut term, mut sum, mut n) = (1.0, 1.0, 0.0);
     while 1e-17 * sum < term {
@@ -81,7 +81,7 @@ fn series(a: f64, y: f64) -> f64 {
     sum
 }
 
-/// Returns the continued fraction 1/(1 + d₁/(1 + d₂/(1 + …))) of I_x(a, ½) · a B / (xᵃ √(1 − x)), by Lentz's method.
+/// Returns the continued fraction 1/(1 + d₁/(1 + d₂/(1 + …))) of `I_x(a, ½)` · a B / (xᵃ √(1 − x)), by Lentz's method.
 fn fraction(a: f64, x: f64) -> f64 {
     const MAX_TERMS: u32 = 1000;
     let (mut upper, mut lower) = (1.0, 1.0 / (1.0 - (a + 0.5) * x / (a + 1.0)));

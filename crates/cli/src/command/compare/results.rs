@@ -70,7 +70,7 @@ impl<'a> ComparisonResults<'a> {
 
     /// Returns the score with all labels, averaged over the seeds.
     pub(super) fn full_mean(&self) -> f64 {
-        mean(&self.full)
+        mean(self.full)
     }
 
     pub(super) fn title(&self) -> String {
