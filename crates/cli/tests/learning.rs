@@ -307,7 +307,7 @@ fn a_model_overwrites_only_a_model() {
     table(&data, 50);
     let run = ["stream", &data, "--label", "label"];
     let both = error(&[&run[..], &["--ledger", &ledger, "--model", &ledger]].concat());
-    assert!(both.contains("--model and --ledger are one file"), "{both}");
+    assert!(both.contains("--model and --ledger are the same file"), "{both}");
     json(&[&run[..], &["--json", "--ledger", &ledger, "--model", &model]].concat());
     json(&[&run[..], &["--json", "--model", &model]].concat());
     for over in [&[&run[..], &["--model", &ledger]].concat()[..], &["replay", &ledger, "--model", &ledger]] {

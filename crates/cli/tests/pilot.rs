@@ -35,7 +35,7 @@ fn the_forecast_from_a_pool_agrees_with_its_run() {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     let (gain, high) = (digits(&plan["next"]["gain"]), digits(&plan["next"]["high"]));
-    let begins = format!("50 more labels are expected to better accuracy by {gain}, at most {high}:");
+    let begins = format!("50 more labels should improve accuracy by about {gain} ({high} at most);");
     assert!(why.starts_with(&begins), "{why}\nand not: {begins}");
     // An accuracy of a half is already reached, so no more labels are needed.
     assert_eq!(plan["target"]["labels"], 0);
@@ -64,7 +64,7 @@ fn a_stream_and_a_run_of_steps_report_their_rate() {
     near(&plan["rate"], rate);
     near(&plan["step"], rate.powf(-0.5) * 2.0 / 30.0);
     assert!(plan["next"].is_null());
-    assert!(error(&["plan", "--pilot", &run, "--target", "0.9"]).contains("a stream has none"));
+    assert!(error(&["plan", "--pilot", &run, "--target", "0.9"]).contains("the ledger of a stream does not have"));
     json(&["pool", &data, "--label", "label", "--budget", "80", "--fit", "sgd", "--json", "--ledger", &steps]);
     let plan = json(&["plan", "--pilot", &steps, "--json"]);
     let asks = events_of(&steps, "asked");
@@ -93,11 +93,11 @@ fn a_pilot_without_a_forecast_reports_the_reason() {
         (["--target", "1.5"], "0 < target <= 1"),
         (["--target", "nan"], "a finite number"),
         (["--next", "0"], "at least 1"),
-        (["--distance", "2"], "all three"),
+        (["--distance", "2"], "needs all of --distance, --gradient and --horizon"),
         (["--loss", "logistic"], "cannot be used with"),
     ] {
         let message = error(&[&["plan", "--pilot", &good][..], &more].concat());
         assert!(message.contains(says), "{message}");
     }
-    assert!(error(&["plan", "--pilot", &folder.path("none")]).contains("no such file"));
+    assert!(error(&["plan", "--pilot", &folder.path("none")]).contains("does not exist"));
 }

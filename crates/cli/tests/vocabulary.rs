@@ -38,7 +38,7 @@ const QUESTION_WORDS: &[&str] = &["What", "How", "Where", "Whether", "Who", "Who
 const MAX_QUESTION_PERCENT: usize = 6;
 
 /// The number of type names that may be defined more than once. Lower it, never raise it.
-const MAX_REPEATED_TYPES: usize = 78;
+const MAX_REPEATED_TYPES: usize = 2;
 
 /// Returns the Rust files below a folder, without build folders, sorted.
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -144,7 +144,7 @@ fn reached(target: f64, progress: &Progress) -> Advice {
     // Only one end of the interval is used, which fails half as often as both.
     let confidence = 50.0 + 50.0 * estimate.confidence;
     let status =
-        format!("{name} is {side} {} with {} % confidence, however often one looks", Short(sure), Short(confidence));
+        format!("{name} is {side} {} with {} % confidence, valid after every label", Short(sure), Short(confidence));
     let verdict = if stop { "the target is reached" } else { "the target is not shown to be reached" };
     Advice { stop, why: format!("{status}: {verdict}, {side} {}", Short(target)) }
 }
@@ -157,9 +157,9 @@ fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {
     };
     let stop = gain.high < below;
     let (expected, high) = (Short(gain.value), Short(gain.high));
-    let verdict = if stop { "less" } else { "not surely less" };
+    let limit = if stop { "less than the limit of" } else { "the limit is" };
     let why = format!(
-        "{batch} more labels are expected to better {name} by {expected}, at most {high}: {verdict} than the {} that is worth it",
+        "{batch} more labels should improve {name} by about {expected} ({high} at most); {limit} {}",
         Short(below)
     );
     Advice { stop, why }

@@ -131,7 +131,7 @@ fn files_that_are_not_models_are_rejected() {
         (b"querist model x\n", "not a Querist model file"),
         (
             b"querist model 2\nwhatever comes then",
-            "a model file of version 2, but this program reads version 1\n  use a newer",
+            "a model file of version 2, but this program reads version 1\n  install a newer",
         ),
         (b"querist model 17\n", "a model file of version 17, but"),
     ];

@@ -33,7 +33,7 @@ impl Loss for SmoothedHinge {
         if (0.0..1.0).contains(&s) { 1.0 } else { 0.0 }
     }
 
-    /// States facts with their reasons. Proofs rest on these and name them; a fact left out makes claims unknown.
+    /// States facts with their reasons. Proofs rest on these and name them; without a fact, some claims are unknown.
     fn facts(&self) -> LossFacts {
         LossFacts {
             task: LossTask::Classification,

@@ -378,7 +378,7 @@ fn errors_are_reported_with_their_location() {
     assert!(draw(&unknown, &path, 1).unwrap_err().contains("no column `key`"));
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    assert!(draw(&plain, &path, 1).unwrap_err().contains("this is no Parquet file that can be read"));
+    assert!(draw(&plain, &path, 1).unwrap_err().contains("cannot be read as a Parquet file"));
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn empty_folders_and_patterns_are_rejected() {
     fs::write(folder.path().join("_SUCCESS"), "").unwrap();
     assert!(find("").contains("a folder without files"));
     fs::write(folder.path().join("README.doc"), "").unwrap();
-    assert!(find("").contains("whose name says no format"));
+    assert!(find("").contains("a file of unknown format"));
     let model = numbers_model(&folder.path().join(""), "entropy", 1);
     let path = folder.path().join("empty.parquet");
     write_parquet(&path, &table(&[]), 10);

@@ -37,7 +37,7 @@ impl Wire {
             let schema = self.document["components"]["schemas"][&name].clone();
             return self.check(&schema, &name, value);
         }
-        if let Some(choices) = schema["oneOf"].as_array() {
+        if let Some(choices) = choices(schema) {
             let mut wrongs = vec![];
             for choice in choices.clone() {
                 match self.check(&choice, place, value) {
@@ -99,7 +99,7 @@ impl Wire {
         }
         for (name, schema) in self.document["components"]["schemas"].as_object().unwrap() {
             // The server itself checks requests against their schema.
-            if name != "Answer" {
+            if !name.ends_with("Request") {
                 properties(schema, name, &mut all);
             }
         }
@@ -123,13 +123,18 @@ fn is_of(value: &Value, kind: &str) -> bool {
     }
 }
 
+/// Returns the alternatives of a schema, one of which a value must match.
+fn choices(schema: &Value) -> Option<&Vec<Value>> {
+    schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array())
+}
+
 fn properties(schema: &Value, place: &str, found: &mut Vec<String>) {
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
         let inner_place = format!("{place}.{name}");
         properties(inner, &inner_place, found);
         found.push(inner_place);
     }
-    for choice in schema["oneOf"].as_array().into_iter().flatten() {
+    for choice in choices(schema).into_iter().flatten() {
         properties(choice, place, found);
     }
     if schema["items"].is_object() {

@@ -186,9 +186,9 @@ fn claims_are_checked_before_memory_is_allocated() {
     let frame = lz4.windows(4).position(|window| window == [4, 0x22, 0x4d, 0x18]).unwrap();
     lz4[frame - 8..frame].copy_from_slice(&(1_i64 << 40).to_le_bytes());
     let table: [(&str, &[u8], &str); 8] = [
-        ("footer.parquet", &footer, "no Parquet file that can be read"),
-        ("magic.parquet", &no_magic, "no Parquet file that can be read"),
-        ("empty.parquet", b"", "no Parquet file that can be read"),
+        ("footer.parquet", &footer, "cannot be read as a Parquet file"),
+        ("magic.parquet", &no_magic, "cannot be read as a Parquet file"),
+        ("empty.parquet", b"", "cannot be read as a Parquet file"),
         ("lz4.arrow", &lz4, "unpack to 1099511627776"),
         ("feather.arrow", b"FEA1....", "Feather version 1"),
         ("magic.arrow", b"ARROW2\0\0", "not those of Arrow IPC"),

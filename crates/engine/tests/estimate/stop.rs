@@ -19,7 +19,7 @@ fn each_rule_gives_a_reason() {
         let advice = rule.advise(progress);
         assert_eq!((advice.stop, advice.why.as_str()), (stop, why));
     };
-    let sure = "accuracy is at least 0.87 with 97.5 % confidence, however often one looks";
+    let sure = "accuracy is at least 0.87 with 97.5 % confidence, valid after every label";
     let reached = format!("{sure}: the target is reached, at least 0.85");
     let not_yet = format!("{sure}: the target is not shown to be reached, at least 0.9");
     says(&StopRule::Target(0.85), &progress, true, &reached);
@@ -128,10 +128,7 @@ fn readings_of_accuracy_mirror_those_of_errors() {
     let score = estimate(0.5, 1.0);
     let progress = Progress::of_accuracy(200, Some(&score), &readings);
     let advice = StopRule::Gain { batch: 1, below: 0.05 }.advise(&progress);
-    assert!(
-        advice.stop && advice.why.starts_with("1 more labels are expected to better accuracy by"),
-        "{advice:?} {mean}"
-    );
+    assert!(advice.stop && advice.why.starts_with("1 more labels should improve accuracy by"), "{advice:?} {mean}");
     assert!(!StopRule::Gain { batch: 200, below: 1e-4 }.advise(&progress).stop);
 }
 

@@ -122,7 +122,7 @@ fn create_never_overwrites_a_file() {
     let log = folder.path().join("gone.ledger-wal");
     fs::write(&log, "frames").unwrap();
     let message = Ledger::create(folder.path().join("gone.ledger"), "{}").unwrap_err().to_string();
-    assert!(message.contains("the log of a deleted file is left"), "{message}");
+    assert!(message.contains("the log of a deleted file remains"), "{message}");
     assert!(!folder.path().join("gone.ledger").exists());
     assert_eq!(fs::read(&log).unwrap(), b"frames");
 
@@ -138,7 +138,7 @@ fn a_second_writer_is_rejected_with_the_process_id_of_the_first() {
     let path = folder.path().join("run.ledger");
     ledger_of(&path, 1);
     let ledger = Ledger::open(&path).unwrap();
-    let words = format!("process {} is writing to it\n  wait until it has ended", std::process::id());
+    let words = format!("process {} is writing to it\n  wait until it ends", std::process::id());
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     for name in [&path, &link] {
@@ -221,7 +221,7 @@ fn a_read_only_folder_can_be_read_but_not_written_to() {
     allow(&other, 0o555);
     let answer = run_child(&copy, "read", user);
     assert!(
-        answer.contains("its last events stand in the -wal file beside it") || answer == "3 batches, None",
+        answer.contains("its last events are in the -wal file beside it") || answer == "3 batches, None",
         "{answer}"
     );
     allow(&other, 0o755);

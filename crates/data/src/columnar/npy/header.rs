@@ -228,11 +228,11 @@ mod tests {
             ("{'descr': '<c8', 'fortran_order': False, 'shape': (3,), }", "`<c8`"),
             ("{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (3,), }", "`<M8[ns]`"),
             ("{'descr': '<U3', 'fortran_order': False, 'shape': (3, 2), }", "table of texts"),
-            ("{'descr': '<f4', 'shape': (3,), }", "not clear"),
-            ("{'descr': '<f4', 'fortran_order': maybe, 'shape': (3,), }", "not clear"),
-            ("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}", "not clear"),
-            ("'descr'", "not clear"),
-            ("", "not clear"),
+            ("{'descr': '<f4', 'shape': (3,), }", "cannot be parsed"),
+            ("{'descr': '<f4', 'fortran_order': maybe, 'shape': (3,), }", "cannot be parsed"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}", "cannot be parsed"),
+            ("'descr'", "cannot be parsed"),
+            ("", "cannot be parsed"),
         ];
         for (text, reason) in table {
             let result = parse(text, 7);
