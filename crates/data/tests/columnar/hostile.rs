@@ -192,7 +192,7 @@ fn claims_are_checked_before_memory_is_allocated() {
         ("lz4.arrow", &lz4, "unpack to 1099511627776"),
         ("feather.arrow", b"FEA1....", "Feather version 1"),
         ("magic.arrow", b"ARROW2\0\0", "not those of Arrow IPC"),
-        ("long.arrows", b"\xff\xff\xff\xff\xff\xff\xff\x7f", "described by 2147483647 bytes"),
+        ("long.arrows", b"\xff\xff\xff\xff\xff\xff\xff\x7f", "2147483647 bytes of metadata"),
         ("short.arrows", b"\xff\xff\xff\xff\x00\x00\x00\x00", "no schema"),
     ];
     for (name, bytes, reason) in table {

@@ -148,7 +148,7 @@ fn a_second_writer_is_rejected_with_the_process_id_of_the_first() {
     }
     assert_eq!(
         run_child(&path, "open", None),
-        format!("{}: {}, or stop it; reading is possible", path.display(), words.replace('\n', " "))
+        format!("{}: {}, or stop it; you can still read the ledger", path.display(), words.replace('\n', " "))
     );
     assert_eq!(run_child(&path, "read", None), "1 batches, None");
     drop(ledger);
