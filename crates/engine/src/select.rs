@@ -112,7 +112,7 @@ impl Display for NoSelection {
             Self::AllZero { rows } => {
                 write!(f, "U is 0, or next to it, at all {rows} rows, so none can be drawn; use another rule")
             }
-            Self::Twice { id, .. } => write!(f, "the id `{id}` stands in two rows"),
+            Self::Twice { id, .. } => write!(f, "the id `{id}` appears in two rows"),
         }
     }
 }

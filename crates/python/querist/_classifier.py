@@ -164,7 +164,7 @@ class ActiveClassifier:
         if len(np.unique(answers[weights > 0])) < 2:
             raise ValueError(
                 f"y: need samples of at least 2 classes in the data, but it contains only one class: {answers[0]!r}; "
-                "partial_fit can be told of the others by its argument classes"
+                "pass all classes to partial_fit with its argument classes"
             )
         self._forget()
         self._start(given, classes)

@@ -190,7 +190,7 @@ def _codes(classes: Any) -> tuple[list[Any], dict[Any, float] | None]:
         raise TypeError(f"classes: need a sequence of labels or None, not {type(classes).__name__}")
     named = np.unique(labels(classes, len(classes), Stream)).tolist()
     if len(named) != len(classes):
-        raise ValueError("classes: a label stands there twice")
+        raise ValueError("classes: a label appears twice")
     if len(named) < 2:
         raise ValueError(f"classes: need at least 2, got {len(named)}")
     first, spread = (-1.0, 2.0) if len(named) == 2 else (0.0, 1.0)

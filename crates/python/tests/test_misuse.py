@@ -317,7 +317,7 @@ CALLS: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "an ask of unsorted parts": (lambda: _querist.made_ask(1, 0.5, 0, [2, 1], [1.0, 1.0]), ValueError, "^ask"),
     "load nothing": (lambda: querist.ActiveClassifier.load("no/such/file"), FileNotFoundError, ""),
     "load a folder": (lambda: querist.ActiveClassifier.load("."), OSError, ""),
-    "load this": (lambda: querist.ActiveClassifier.load(__file__), querist.QueristError, "not a model"),
+    "load this": (lambda: querist.ActiveClassifier.load(__file__), querist.QueristError, "not a Querist model file"),
     "save to nowhere": (lambda: fitted().save("no/such/folder/m"), OSError, ""),
     "load a number": (lambda: querist.ActiveClassifier.load(3), TypeError, ""),
     # Estimates.

@@ -150,7 +150,7 @@ def test_a_selection_can_be_shown_pickled_and_written_as_json(classifier, pool):
         (
             dict(pool=pyarrow.table({"id": [1, 1], "embedding": [[1.0] * 6] * 2})),
             querist.QueristError,
-            "the id `1` stands in two rows",
+            "the id `1` appears in two rows",
         ),
         (
             dict(pool=pyarrow.table({"id": [1, None], "embedding": [[1.0] * 6] * 2})),

@@ -193,7 +193,7 @@ def test_misuse_is_reported_before_anything_runs(spark, pool):
         querist.spark.select(df, model, 5, id="key", features="embedding")
     with pytest.raises(TypeError, match="id: need the name of a column"):
         querist.spark.select(df, model, 5, id=None, features="embedding")
-    with pytest.raises(ValueError, match="features: the model does not say"):
+    with pytest.raises(ValueError, match="features: the model file has no encoder"):
         querist.spark.select(df, model, 5, id="id")
     with pytest.raises(ValueError, match="column: the DataFrame has a column 'id' already"):
         querist.spark.score(df, model, features="embedding", column="id")

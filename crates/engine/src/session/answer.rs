@@ -46,7 +46,7 @@ impl Display for Rejection {
             Self::UnknownLabel => "this is not one of the labels",
             Self::KeyConflict => "this key was already used for something else; use a new key for a new answer",
             Self::UnknownAnswer => "there is no such answer, or it was already replaced or undone",
-            Self::NotYours => "this answer is somebody else's",
+            Self::NotYours => "this answer belongs to another annotator",
             Self::Changed => "the data of this item have changed since you saw it, so the answer was not saved",
         })
     }
