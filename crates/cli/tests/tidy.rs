@@ -128,6 +128,18 @@ fn crates_depend_only_where_the_architecture_says() {
     }
 }
 
+/// A package contains only the files below its own folder.
+#[test]
+fn sources_include_only_files_of_their_own_package() {
+    for path in files(&[".rs"]).into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "src")) {
+        let folders = path.components().rev().skip(1).take_while(|part| part.as_os_str() != "src").count();
+        let text = fs::read_to_string(&path).unwrap();
+        for line in text.lines().filter(|line| line.contains("include_bytes!(\"") || line.contains("include_str!(\"")) {
+            assert!(line.matches("../").count() <= folders + 1, "{}: {line}", path.display());
+        }
+    }
+}
+
 /// Returns the names in one section of a manifest.
 fn section<'a>(manifest: &'a str, heading: &str) -> Vec<&'a str> {
     let lines = manifest.lines().skip_while(|line| *line != heading).skip(1);
