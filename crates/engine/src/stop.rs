@@ -158,10 +158,12 @@ fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {
     let stop = gain.high < below;
     let (expected, high) = (Short(gain.value), Short(gain.high));
     let limit = if stop { "less than the limit of" } else { "the limit is" };
-    let why = format!(
-        "{batch} more labels should improve {name} by about {expected} ({high} at most); {limit} {}",
-        Short(below)
-    );
+    let improvement = if gain.value <= 0.0 {
+        format!("should not improve {name}")
+    } else {
+        format!("should improve {name} by about {expected}")
+    };
+    let why = format!("{batch} more labels {improvement} ({high} at most); {limit} {}", Short(below));
     Advice { stop, why }
 }
 

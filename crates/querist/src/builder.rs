@@ -1,5 +1,6 @@
 //! A builder of learners with the defaults of the command line.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use querist_engine::pool::{Draw, Objective, RefitPool};
@@ -79,10 +80,10 @@ impl LearnerBuilder {
         self
     }
 
-    /// Sets λ of the penalty λ/2·‖w‖². Without it, pools choose λ from the answers and streams have none.
+    /// Sets λ of the penalty λ/2·‖w‖². Without it, or with 0, pools choose λ from the answers and streams have none.
     #[must_use]
     pub fn l2(mut self, strength: f64) -> Self {
-        self.settings.l2 = Some(strength);
+        self.settings.l2 = (strength != 0.0).then_some(strength);
         self
     }
 
@@ -101,26 +102,23 @@ impl LearnerBuilder {
     /// If a name is unknown, or the loss cannot be fitted.
     pub fn pool(&self, rows: &Rows) -> Result<RefitPool> {
         self.settings.check()?;
-        let fit = FitSettings { objective: Objective::AsAsked, empty: rows.empty_like() };
-        build::refit_pool(&self.settings, &self.resolved(rows.dim()), Draw::Scan, fit, rows.len())
+        self.refit_pool(rows.empty_like(), rows.len())
     }
 
     /// Builds a labeling session for items with equally many features, one annotator per item.
     ///
     /// # Errors
-    /// If a name is unknown, the loss cannot be fitted, or the items differ in their number of features.
+    /// If a name is unknown, the loss cannot be fitted, an id appears twice, or the items differ in their number of
+    /// features.
     ///
     /// # Panics
     /// Never: the learner was built once before the function that builds it is stored.
     pub fn session(&self, items: Vec<Item>) -> Result<Session> {
+        check_ids(&items)?;
         let rows = Rows::Dense(features(&items)?);
         self.pool(&rows)?;
         let (builder, empty, count) = (self.clone(), rows.empty_like(), rows.len());
-        let dim = rows.dim();
-        let learner = Box::new(move || {
-            let fit = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
-            build::refit_pool(&builder.settings, &builder.resolved(dim), Draw::Scan, fit, count).expect("built before")
-        });
+        let learner = Box::new(move || builder.refit_pool(empty.clone(), count).expect("it was built before"));
         let ids = items.iter().map(|item| Arc::clone(&item.id)).collect();
         let texts: Vec<String> = items.into_iter().map(|item| item.text).collect();
         let pool = LabelingPool {
@@ -145,8 +143,22 @@ impl LearnerBuilder {
         Ok(Session::new(Arc::new(pool), build::task(&self.settings, self.labels)?, settings))
     }
 
+    fn refit_pool(&self, empty: Rows, count: usize) -> Result<RefitPool> {
+        let resolved = self.resolved(empty.dim());
+        let fit = FitSettings { objective: Objective::AsAsked, empty };
+        build::refit_pool(&self.settings, &resolved, Draw::Scan, fit, count)
+    }
+
     fn resolved(&self, dim: usize) -> Resolved {
         Resolved { labels: self.labels, dim, step: StepSize::Auto }
+    }
+}
+
+fn check_ids(items: &[Item]) -> Result<()> {
+    let mut seen = HashSet::new();
+    match items.iter().find(|item| !seen.insert(&item.id)) {
+        None => Ok(()),
+        Some(item) => Err(Error::Invalid(format!("id `{}` appears twice; ids must be unique", item.id))),
     }
 }
 
@@ -161,4 +173,30 @@ fn features(items: &[Item]) -> Result<DenseRows> {
         rows.push(&item.features);
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(id: &str, features: &[f32]) -> Item {
+        Item { id: id.into(), text: id.to_owned(), features: features.to_vec() }
+    }
+
+    #[test]
+    fn a_session_rejects_repeated_ids_and_unequal_features() {
+        let build =
+            |items: Vec<Item>| LearnerBuilder::new(Labels::Binary).session(items).err().map(|error| error.to_string());
+        assert_eq!(build(vec![item("a", &[1.0]), item("b", &[2.0])]), None);
+        let repeated = build(vec![item("a", &[1.0]), item("a", &[2.0])]);
+        assert_eq!(repeated.as_deref(), Some("id `a` appears twice; ids must be unique"));
+        let unequal = build(vec![item("a", &[1.0]), item("b", &[2.0, 3.0])]);
+        assert_eq!(unequal.as_deref(), Some("item `b` has 2 features; the first item has 1"));
+    }
+
+    #[test]
+    fn a_penalty_of_zero_is_the_default() {
+        assert!(LearnerBuilder::new(Labels::Binary).l2(0.0).stream(2).is_ok());
+        assert!(LearnerBuilder::new(Labels::Binary).l2(-1.0).stream(2).is_err());
+    }
 }

@@ -20,7 +20,7 @@ pub enum Winner {
     /// Random sampling.
     Random,
     /// None that these seeds can show.
-    Nobody,
+    Undecided,
 }
 
 /// Compares entrants with the one at index `random`, which samples at random, and returns the verdict. `measure` is the
@@ -31,14 +31,14 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
     let Some(best) = others.iter().copied().reduce(|best, next| if area(best) < area(next) { next } else { best })
     else {
         return ComparisonVerdict {
-            winner: Winner::Nobody,
+            winner: Winner::Undecided,
             text: "there is only random: nothing to compare".to_owned(),
         };
     };
     if others.iter().all(|entrant| curves[*entrant].areas == curves[random].areas) {
         let text =
             "all asked for the same labels: the budget ends within the cold start, which asks at random".to_owned();
-        return ComparisonVerdict { winner: Winner::Nobody, text };
+        return ComparisonVerdict { winner: Winner::Undecided, text };
     }
     let level = 0.05 / others.len() as f64;
     let ahead = paired(&curves[best].areas, &curves[random].areas, level);
@@ -48,7 +48,7 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
             "one seed cannot tell: {name} is {} ahead of random over the run; try --seeds 20",
             points(ahead.middle, measure)
         );
-        return ComparisonVerdict { winner: Winner::Nobody, text };
+        return ComparisonVerdict { winner: Winner::Undecided, text };
     }
     if 0.0 < ahead.low {
         let text = savings(name, &curves[best], &curves[random], full, level).unwrap_or_else(|| {
@@ -74,7 +74,7 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
         points(shown.middle, measure),
         span(shown, measure)
     );
-    ComparisonVerdict { winner: Winner::Nobody, text }
+    ComparisonVerdict { winner: Winner::Undecided, text }
 }
 
 /// Returns the interval of the negated quantity.

@@ -7,7 +7,7 @@ use querist_engine::narrow::Renumbered;
 use querist_engine::pool::{Draw, Objective, PoolLearner as _};
 use querist_engine::session::{LabelingPool, SessionSettings, SessionTime};
 use querist_engine::step::StepSize;
-use querist_engine::stop::StopRule;
+use querist_engine::stop::{GAIN_BATCH, StopRule};
 use querist_engine::task::Labels;
 use querist_ledger::{Ledger, Record};
 
@@ -17,6 +17,7 @@ use super::source::{self, Items, SessionHeader};
 use crate::build::{self, FitSettings, Resolved};
 use crate::error::Result;
 use crate::monitor::Monitor;
+use crate::pool::stop::GAIN;
 use crate::text::counted;
 
 /// Returns the name of the loss in use.
@@ -93,7 +94,7 @@ pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -
         build::refit_pool(&settings, &resolved, Draw::Scan, fitted, count)
     };
     let rule = make()?.rules().rule.name();
-    let stop = StopRule::Gain { batch: 50, below: 0.002 };
+    let stop = StopRule::Gain { batch: GAIN_BATCH, below: GAIN };
     let learner = Box::new(move || make().expect("it was made before"));
     let content = Box::new(move |row| displayed.content(row));
     let hidden = hidden.digests;

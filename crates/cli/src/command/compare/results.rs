@@ -106,7 +106,7 @@ impl<'a> ComparisonResults<'a> {
         let winner = match self.verdict.winner {
             Winner::Entrant(entrant) => Value::from(self.entrants[entrant].name.clone()),
             Winner::Random => "random".into(),
-            Winner::Nobody => Value::Null,
+            Winner::Undecided => Value::Null,
         };
         json!({
             "loss": self.loss,

@@ -137,7 +137,7 @@ fn independent(drawn: &[Drawn], uncertainties: &[f64]) -> PaperClaim {
 fn weights(drawn: &[Drawn], uncertainties: &[f64]) -> PaperClaim {
     let found = Mean::of(drawn.iter().map(|d| d.inverse_rate));
     let right = 1.0 / success(uncertainties);
-    PaperClaim::new("alg:USGD_pool-based", "N/U_max stands in for the output weight 1/S without bias")
+    PaperClaim::new("alg:USGD_pool-based", "N/U_max estimates the output weight 1/S without bias")
         .computed(format!("mean {:.5}, {:.1} errors off", found.mean, found.off(right)))
         .expected(format!("1/S = {right:.5}, within 5 errors"), Basis::Theory)
         .holds(found.off(right) <= 5.0)
