@@ -157,6 +157,14 @@ fn labels_to_a_target_agree_with_the_curve() {
 }
 
 #[test]
+fn a_score_that_falls_is_not_said_to_improve() {
+    let readings: Vec<f64> = (0..100).map(|m| 0.9 - 0.004 * f64::from(m)).collect();
+    let progress = Progress::of_accuracy(100, None, &readings);
+    let advice = StopRule::Gain { batch: 50, below: 0.002 }.advise(&progress);
+    assert!(advice.why.starts_with("50 more labels should not improve accuracy ("), "{}", advice.why);
+}
+
+#[test]
 fn names_of_stopping_rules_parse_and_print_the_same() {
     let parsed: StopRule = "target=0.95, gain=0.002".parse().unwrap();
     let expected = vec![StopRule::Target(0.95), StopRule::Gain { batch: 50, below: 0.002 }];
