@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A file that could not be written.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct WriteError {
     /// The file.
     pub file: PathBuf,

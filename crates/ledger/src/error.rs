@@ -18,6 +18,7 @@ pub struct LedgerError {
 
 /// The reason why an operation on a ledger failed.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum LedgerFault {
     /// The file does not exist.
     Missing,
@@ -53,6 +54,11 @@ pub enum LedgerFault {
     },
     /// It is damaged.
     Corrupt {
+        /// The evidence of damage.
+        found: String,
+    },
+    /// It is damaged so much that nothing can be recovered.
+    Unrecoverable {
         /// The evidence of damage.
         found: String,
     },
@@ -190,6 +196,9 @@ impl Display for LedgerFault {
                 f,
                 "damaged: {found}\n  continue from a backup, or recover the intact events: querist salvage LEDGER FILE"
             ),
+            Self::Unrecoverable { found } => {
+                write!(f, "nothing can be recovered: {found}\n  continue from a backup")
+            }
             Self::Lost(loss) if loss.cause == LossCause::OldJournal => {
                 write!(f, "{loss}\n  move the journal to another folder, then try again")
             }

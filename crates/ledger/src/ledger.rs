@@ -11,7 +11,7 @@ use crate::error::{LedgerError, LedgerFault};
 use crate::identity::OpenFiles;
 use crate::legacy;
 use crate::lock::Lock;
-use crate::loss::{EventLoss, LossCause, Surroundings};
+use crate::loss::{EventLoss, LossCause, Surroundings, describe_salvage};
 use crate::paths::{
     beside, create_private, existing, immutable, is_companion, new_name, reject_existing, remove_if_exists,
     rename_synced,
@@ -115,7 +115,7 @@ impl Ledger {
     /// Describes the missing events for a warning: those lost with the journal, or those that could not be salvaged.
     /// Returns `None` if the ledger is complete.
     pub fn missing_events(&self) -> Option<String> {
-        let salvaged = || self.note(contents::SALVAGED).map(|gaps| format!("salvaged from a damaged ledger, {gaps}"));
+        let salvaged = || self.note(contents::SALVAGED).map(describe_salvage);
         self.loss.as_ref().map(ToString::to_string).or_else(salvaged)
     }
 

@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 use std::fs;
 use std::path::Path;
 
+use serde::Deserialize;
+
 use crate::paths::beside;
 use crate::schema::{self, CloseState, Head};
 use crate::wal::{self, Journal};
@@ -21,6 +23,7 @@ pub struct EventLoss {
 
 /// The reason why events are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LossCause {
     /// The ledger was not closed, and has no journal: it was copied without it, or the journal was deleted.
     NoJournal,
@@ -47,6 +50,57 @@ impl Display for EventLoss {
         }
         write!(f, "; {} events are intact", self.recovered)
     }
+}
+
+/// The note of a salvaged ledger.
+#[derive(Deserialize)]
+struct SalvageNote {
+    /// The first and the last of the missing events, for each gap.
+    missing: Vec<(u64, u64)>,
+    /// The events that were lost with the journal.
+    journal: Option<JournalLoss>,
+    /// Present if the header is not verified.
+    header: Option<String>,
+}
+
+/// The events that a salvaged ledger lost with its journal.
+#[derive(Deserialize)]
+struct JournalLoss {
+    /// The last event before them.
+    after: u64,
+    /// Their number, if known.
+    missing: Option<u64>,
+}
+
+/// Describes a salvaged ledger by its note, for a warning.
+pub(crate) fn describe_salvage(note: &str) -> String {
+    const SHOWN: usize = 5;
+    let note: SalvageNote =
+        serde_json::from_str(note).unwrap_or(SalvageNote { missing: vec![], journal: None, header: None });
+    let mut parts = vec![];
+    if !note.missing.is_empty() {
+        let gap = |(first, last): &(u64, u64)| {
+            if first == last { first.to_string() } else { format!("{first} to {last}") }
+        };
+        let gaps: Vec<String> = note.missing.iter().take(SHOWN).map(gap).collect();
+        let more = if SHOWN < note.missing.len() { " and others" } else { "" };
+        parts.push(format!("missing events: {}{more}", gaps.join(", ")));
+    }
+    if let Some(JournalLoss { after, missing }) = note.journal {
+        let lost = match missing {
+            Some(1) => "1 event is".to_owned(),
+            Some(missing) => format!("{missing} events are"),
+            None => "events may be".to_owned(),
+        };
+        parts.push(format!("{lost} missing after event {after}, because the journal was damaged or not copied"));
+    }
+    if parts.is_empty() {
+        parts.push("some stored contents are missing".to_owned());
+    }
+    if note.header.is_some() {
+        parts.push("the header is not proved, so check the labels and settings".to_owned());
+    }
+    format!("salvaged from a damaged ledger; {}", parts.join("; "))
 }
 
 /// The state of the files beside a ledger before `SQLite` opened it.

@@ -32,6 +32,7 @@ pub struct ModelFile {
 
 /// A model file that cannot be read.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ModelError {
     /// The file.
     pub file: PathBuf,
@@ -41,6 +42,7 @@ pub struct ModelError {
 
 /// The reason why a model file cannot be read.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ModelFault {
     /// The operating system cannot read it.
     System(io::Error),

@@ -28,6 +28,7 @@ const BATCH: usize = 1000;
 
 /// The state of a ledger that may be damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Inspection {
     /// The version of its tables.
     pub version: i64,
@@ -43,6 +44,7 @@ pub struct Inspection {
 
 /// The result of salvaging a damaged ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Salvaged {
     /// The number of events in the new ledger.
     pub events: u64,
@@ -98,7 +100,10 @@ impl Inspection {
 /// If the ledger cannot be read at all, or the new one cannot be written.
 pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged, LedgerError> {
     let (from, to) = (from.as_ref(), to.as_ref());
-    let damaged = Damaged::open(from).map_err(|fault| fault.of(from))?;
+    let damaged = Damaged::open(from).map_err(|fault| match fault {
+        LedgerFault::Corrupt { found } => LedgerFault::Unrecoverable { found }.of(from),
+        fault => fault.of(from),
+    })?;
     let header = damaged.header.clone().unwrap_or_else(|_| "{}".to_owned());
     let mut target = Ledger::create(to, &header)?;
     let (mut batch, mut events, mut contents) = (vec![], 0, 0);
@@ -167,7 +172,10 @@ impl NamedContents {
 
     fn problem(&self) -> Option<String> {
         let missing = self.missing.len();
-        (0 < missing && !self.is_purged).then(|| format!("stored contents are missing: {missing}"))
+        (0 < missing && !self.is_purged).then(|| match missing {
+            1 => "1 stored content is missing".to_owned(),
+            _ => format!("{missing} stored contents are missing"),
+        })
     }
 }
 
@@ -247,6 +255,8 @@ impl Damaged {
             if around.has_journal() { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
         let connection = schema::connect(&path, flags)?;
         connection.pragma_update(None, "query_only", true)?;
+        // Without this setting SQLite opens no file that is shorter than its header says.
+        connection.pragma_update(None, "writable_schema", true)?;
         schema::keep_journal(&connection, around.has_journal())?;
         let version = schema::identify(&connection)?;
         let header = if version == VERSION { schema::header(&connection) } else { legacy::header(&connection) };
@@ -402,7 +412,10 @@ impl Damaged {
             }
         }
         if 0 < damaged {
-            problems.push(format!("{damaged} stored contents do not match their digests"));
+            problems.push(match damaged {
+                1 => "1 stored content does not match its digest".to_owned(),
+                _ => format!("{damaged} stored contents do not match their digests"),
+            });
         }
         Ok(problems)
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use querist_ledger::Ledger;
+use querist_ledger::{Ledger, salvage};
 
 use crate::support::{batch, ledger_of, read_texts, record, texts};
 
@@ -81,6 +81,41 @@ fn a_damaged_file_never_gives_wrong_events() {
     }
     // The other variants change unused bytes in the free space of pages.
     assert!(500 < tried && tried < 3 * reported, "{reported} of {tried} reported");
+}
+
+/// Cuts a ledger at every half page. Every event of a page that remains is recovered, unless its link cannot be checked
+/// because the row before it is lost.
+#[test]
+fn salvage_recovers_the_events_of_a_truncated_file() {
+    const PAGE: usize = 4096;
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole.ledger");
+    ledger_of(&whole, BATCHES);
+    let bytes = fs::read(&whole).unwrap();
+    let all = texts(BATCHES);
+    let mut recovered = vec![];
+    for half in 0..2 * bytes.len() / PAGE {
+        let (cut, target) =
+            (folder.path().join(format!("{half}.ledger")), folder.path().join(format!("{half}.salvaged")));
+        fs::write(&cut, &bytes[..half * PAGE / 2]).unwrap();
+        let salvaged = match salvage(&cut, &target) {
+            Ok(salvaged) => salvaged,
+            Err(error) => {
+                assert!(!error.to_string().contains("querist salvage"), "{half}: {error}");
+                recovered.push(0);
+                continue;
+            }
+        };
+        assert!(!salvaged.missing.is_empty() || !salvaged.problems.is_empty(), "{half}: nothing was reported");
+        let (events, error) = read_texts(&Ledger::read(&target).unwrap());
+        assert_eq!(error, None);
+        let mut rest = all.iter();
+        assert!(events.iter().all(|event| rest.any(|original| original == event)), "{half}: an event is not original");
+        recovered.push(events.len());
+    }
+    assert!(recovered.is_sorted(), "{recovered:?}");
+    assert!(recovered.iter().filter(|events| 0 < **events).count() > recovered.len() / 2, "{recovered:?}");
+    assert!(all.len() * 3 / 4 < *recovered.last().unwrap(), "{recovered:?}");
 }
 
 #[test]

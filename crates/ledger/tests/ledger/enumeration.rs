@@ -121,8 +121,10 @@ fn salvage_reports_an_unverified_header() {
     let found = salvage(&path, &to).unwrap();
     assert_eq!(found.missing, [(1, 1)]);
     assert!(found.problems.len() == 1 && found.problems[0].starts_with("the header is not proved"), "{found:?}");
-    let note = Ledger::read(&to).unwrap().note("salvaged").map(str::to_owned);
-    assert_eq!(note.as_deref(), Some(r#"{"missing":[[1,1]],"header":"not proved"}"#));
+    let ledger = Ledger::read(&to).unwrap();
+    assert_eq!(ledger.note("salvaged"), Some(r#"{"missing":[[1,1]],"header":"not proved"}"#));
+    let described = ledger.missing_events().unwrap();
+    assert!(described.ends_with("missing events: 1; the header is not proved, so check the labels and settings"));
 }
 
 #[test]
@@ -144,7 +146,7 @@ fn salvage_reports_gaps_and_keeps_intact_events() {
     let problems = [
         "event 7 is missing or damaged",
         "events 12 to 13 are missing or damaged",
-        "1 stored contents do not match their digests",
+        "1 stored content does not match its digest",
     ];
     assert_eq!(found.problems, problems);
 
@@ -154,6 +156,8 @@ fn salvage_reports_gaps_and_keeps_intact_events() {
     assert_eq!(salvaged.missing, [(7, 7), (12, 13)]);
     let ledger = Ledger::read(&to).unwrap();
     assert_eq!(ledger.note("salvaged"), Some(r#"{"missing":[[7,7],[12,13]]}"#));
+    let described = ledger.missing_events();
+    assert_eq!(described.as_deref(), Some("salvaged from a damaged ledger; missing events: 7, 12 to 13"));
     let kept: Vec<String> = ledger.records().map(|record| record.unwrap().fields).collect();
     let expected: Vec<String> =
         (0..20).filter(|n| ![6, 11, 12].contains(n)).map(|n| format!("{{\"n\":{n}}}")).collect();
