@@ -15,6 +15,7 @@ mod learner;
 mod stream;
 mod pool;
 mod text;
+mod readers;
 mod resident;
 
 use line::Measurement;
@@ -23,7 +24,7 @@ use yardstick::Yardstick;
 /// Measures the engine and the yardstick in turn and prints ratios; a bar is the largest ratio that is wanted.
 #[derive(Debug, Parser)]
 struct BenchArguments {
-    /// What to measure: stream-mixture, stream-memory, pool-reject, pool-scan, text, memory, or the beginning of a
+    /// What to measure: stream-mixture, stream-memory, pool-reject, pool-scan, text, readers, memory, or the beginning of a
     /// measurement's name; everything where none is given
     names: Vec<String>,
     /// How often; medians are shown
@@ -51,12 +52,13 @@ struct Bench {
 /// Measurements that share a name prefix.
 type Group = (&'static str, fn(&Bench) -> anyhow::Result<Vec<Measurement>>);
 
-const GROUPS: [Group; 6] = [
+const GROUPS: [Group; 7] = [
     ("stream-mixture", stream::mixture),
     ("stream-memory", stream::memory),
     ("pool-reject", pool::reject),
     ("pool-scan", pool::scan),
     ("text", text::text),
+    ("readers", readers::readers),
     ("memory", resident::memory),
 ];
 
