@@ -9,7 +9,7 @@ mod run;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Arg, CommandFactory, FromArgMatches, Parser};
 use querist_ledger::Ledger;
 
 use command::Command;
@@ -52,7 +52,7 @@ impl Output {
 
 fn main() -> ExitCode {
     silence_decoders();
-    let arguments = CommandLine::parse();
+    let arguments = parse_arguments();
     let code = match arguments.command.run() {
         Ok(output) => match print_text(&output.text) {
             Ok(()) => {
@@ -68,6 +68,19 @@ fn main() -> ExitCode {
         Err(error) => report_error(&format!("{error:#}")),
     };
     ExitCode::from(code)
+}
+
+/// Parses the command line. Prints a message and exits if it is invalid, or if it asks for help.
+fn parse_arguments() -> CommandLine {
+    let command = CommandLine::command().mut_subcommands(|command| command.mut_args(accept_negative));
+    CommandLine::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
+}
+
+/// Lets an option accept a negative number as its value, so that the check of the option rejects it. Otherwise clap reads
+/// `--budget -3` as two options, and proposes `-- -3`.
+fn accept_negative(argument: Arg) -> Arg {
+    let is_option = !argument.is_positional() && argument.get_action().takes_values();
+    if is_option { argument.allow_negative_numbers(true) } else { argument }
 }
 
 /// Keeps panics of third-party decoders off standard error: the command reports them as errors of the file.

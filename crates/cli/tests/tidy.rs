@@ -107,7 +107,7 @@ fn crates_depend_only_where_the_architecture_says() {
         ("engine", "rows theory"),
         ("data", "rows"),
         ("render", "engine report theory"),
-        ("run", "data datasets engine ledger rows theory"),
+        ("run", "data datasets engine ledger render report rows theory"),
         ("server", "engine ledger run"),
         ("reproduce", "data datasets engine render report rows theory"),
         ("bench", "data engine rows"),

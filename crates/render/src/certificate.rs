@@ -9,6 +9,16 @@ use crate::number::{json, json_option, show};
 use crate::table::wrap;
 
 /// Renders a certificate for people: the consequences, then the claims. Each claim lists its facts unless `brief`.
+///
+/// ```
+/// use querist_render::certificate::as_text;
+/// use querist_theory::{certificate::certify, equivalent::Queried};
+///
+/// let text = as_text(&certify(&Queried::parse("logistic", "entropy")?), true);
+/// assert!(text.starts_with("logistic queried by entropy\n"));
+/// assert!(text.contains("convex-in-score"));
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
 pub fn as_text(certificate: &Certificate, brief: bool) -> String {
     let mut text = format!("{} queried by {}\n\nWhat follows\n", certificate.loss, certificate.rule);
     for advice in &certificate.advice {

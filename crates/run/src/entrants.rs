@@ -9,10 +9,10 @@ use querist_engine::pool::{Draw, Objective};
 use querist_engine::rule;
 use querist_engine::task::Labels;
 
-use crate::error::{Error, Result, bail};
+use crate::error::{Result, bail};
 
 /// A method of learning, by its name in an entrant.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FitMethod {
     /// Gradient steps: `sgd`.
     Sgd,
@@ -46,27 +46,83 @@ impl FromStr for FitMethod {
     }
 }
 
+/// The name of an entrant, `RULE[@DRAW][/FIT]`. The rule is checked by [`EntrantName::resolve`], which knows the labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntrantName {
+    rule: String,
+    draw: Option<Draw>,
+    fit: Option<FitMethod>,
+}
+
+impl Display for EntrantName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rule)?;
+        self.draw.map_or(Ok(()), |draw| write!(f, "@{draw}"))?;
+        self.fit.map_or(Ok(()), |fit| write!(f, "/{fit}"))
+    }
+}
+
+impl FromStr for EntrantName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let during = |error: NameError| NameError { name: text.to_owned(), ..error };
+        let (rest, fit) = text.rsplit_once('/').map_or((text, None), |(rest, fit)| (rest, Some(fit)));
+        let (rule, draw) = rest.rsplit_once('@').map_or((rest, None), |(rest, draw)| (rest, Some(draw)));
+        Ok(Self {
+            rule: rule.to_owned(),
+            draw: draw.map(Draw::from_str).transpose().map_err(during)?,
+            fit: fit.map(FitMethod::from_str).transpose().map_err(during)?,
+        })
+    }
+}
+
+impl EntrantName {
+    /// Creates the entrant for a loss and its labels; `strength` is λ of a fit, or `None` to choose it from the answers.
+    pub fn resolve(&self, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Entrant, NameError> {
+        let fit = match self.fit.unwrap_or(FitMethod::Refit(Objective::AsAsked)) {
+            FitMethod::Sgd => Fit::Sgd,
+            FitMethod::Refit(objective) => Fit::Refit { objective, strength },
+        };
+        let draw = self.draw.unwrap_or(Draw::Scan);
+        let (rule, draw) = match self.rule.as_str() {
+            "random" => ("constant".to_owned(), draw),
+            "top" => (rule::in_pool("boundary", labels), Draw::Top),
+            rule => (rule::in_pool(rule, labels), draw),
+        };
+        let weighs = matches!(fit, Fit::Refit { objective: Objective::Equivalent | Objective::Original, .. });
+        if draw == Draw::Top && weighs {
+            let message = "weights need probabilities, and the most uncertain first has none".to_owned();
+            return Err(NameError { name: self.to_string(), message });
+        }
+        Ok(Entrant { name: self.to_string(), rule: rule::parse(&rule, loss, labels)?, draw, fit })
+    }
+
+    fn is(&self, rule: &str) -> bool {
+        *self == Self { rule: rule.to_owned(), draw: None, fit: None }
+    }
+}
+
 /// Parses a list of entrants. `random` always comes first, and for classes `top` always comes last, whether they are
 /// listed or not.
 pub fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Vec<Entrant>> {
-    let mut names = vec!["random".to_owned()];
-    names.extend(split(list).into_iter().filter(|name| name != "random" && name != "top"));
+    let listed: Vec<EntrantName> = split(list).iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
     // Numbers have no decision boundary.
-    if labels != Labels::Numbers {
-        names.push("top".to_owned());
-    } else if split(list).iter().any(|name| name == "top") {
+    let top = (labels != Labels::Numbers).then_some("top");
+    if top.is_none() && listed.iter().any(|name| name.is("top")) {
         bail!(
             "`top` takes the rows nearest to the boundary between classes, and numbers have none; use conditional-loss@top"
         );
     }
-    let mut seen = vec![];
-    for name in &names {
-        if seen.contains(name) {
-            bail!("--rules has `{name}` twice");
+    let mut names: Vec<EntrantName> = vec!["random".parse()?];
+    names.extend(listed.into_iter().filter(|name| !name.is("random") && !name.is("top")));
+    names.extend(top.map(EntrantName::from_str).transpose()?);
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            bail!("`{name}` is listed twice");
         }
-        seen.push(name.clone());
     }
-    names.iter().map(|name| parse(name, loss, labels, strength)).collect()
+    names.iter().map(|name| Ok(name.resolve(loss, labels, strength)?)).collect()
 }
 
 /// Splits a list at commas, except within parentheses and before another parameter of the same rule.
@@ -94,30 +150,6 @@ fn split(list: &str) -> Vec<String> {
     whole.into_iter().filter(|piece| !piece.is_empty()).collect()
 }
 
-fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Entrant> {
-    let (rest, fit) = name.rsplit_once('/').map_or((name, "as-asked"), |(rest, fit)| (rest, fit));
-    let during = |error: NameError| Error::Invalid(format!("--rules {name}: {error}"));
-    let fit = match fit.parse::<FitMethod>().map_err(during)? {
-        FitMethod::Sgd => Fit::Sgd,
-        FitMethod::Refit(objective) => Fit::Refit { objective, strength },
-    };
-    let (rest, draw) = match rest.rsplit_once('@') {
-        None => (rest, Draw::Scan),
-        Some((rest, draw)) => (rest, draw.parse::<Draw>().map_err(during)?),
-    };
-    let (rule, draw) = match rest {
-        "random" => ("constant".to_owned(), draw),
-        "top" => (rule::in_pool("boundary", labels), Draw::Top),
-        rule => (rule::in_pool(rule, labels), draw),
-    };
-    let weighs = matches!(fit, Fit::Refit { objective: Objective::Equivalent | Objective::Original, .. });
-    if draw == Draw::Top && weighs {
-        bail!("--rules {name}: weights need probabilities, and the most uncertain first has none");
-    }
-    let rule = rule::parse(&rule, loss, labels).map_err(|error| Error::Invalid(format!("--rules: {error}")))?;
-    Ok(Entrant { name: name.to_owned(), rule, draw, fit })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +159,15 @@ mod tests {
         let list = "margin:share=0.1,floor=0.2,entropy, mix:rule=(margin:mu=1,x),floor=0.1,random";
         let expected = ["margin:share=0.1,floor=0.2", "entropy", "mix:rule=(margin:mu=1,x),floor=0.1", "random"];
         assert_eq!(split(list), expected);
+    }
+
+    #[test]
+    fn a_name_is_printed_as_it_was_parsed() {
+        for name in ["margin:mu=1", "entropy@reject", "top/sgd", "boundary:share=0.1,floor=0.2@top/as-asked"] {
+            assert_eq!(name.parse::<EntrantName>().unwrap().to_string(), name);
+        }
+        let error = "margin@scam".parse::<EntrantName>().unwrap_err().to_string();
+        assert_eq!(error, "`margin@scam`: unknown draw; did you mean `scan`?");
     }
 
     #[test]

@@ -11,7 +11,16 @@ use querist_ledger::{LedgerError, ModelError, RecordError, WriteError};
 use querist_theory::registry::NameError;
 
 /// An error of a run. Its message names the problem and the remedy.
+///
+/// ```
+/// use querist_run::Error;
+///
+/// let error = querist_theory::loss::parse("logistics").map_err(Error::from).unwrap_err();
+/// assert!(matches!(error, Error::Name(_)));
+/// assert!(error.to_string().contains("did you mean `logistic`?"));
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// Settings that no run can have, or that do not fit the data or the ledger.
     Invalid(String),

@@ -30,6 +30,7 @@ pub struct Piece {
 
 /// A draw from a pool.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct HistoryDraw {
     /// U of the row.
     pub uncertainty: f64,

@@ -5,6 +5,7 @@ pub mod answers;
 pub mod changes;
 pub mod contents;
 pub mod displayed;
+pub mod export;
 mod images;
 pub mod imports;
 pub mod location;

@@ -38,6 +38,7 @@ pub mod entrants;
 pub mod pilot;
 pub mod labeling;
 pub mod history;
+pub mod report;
 
 pub use error::{Error, Result};
 pub use model::{Model, UnusableModel};

@@ -216,7 +216,7 @@ impl LiveStream {
         match before {
             None => refuse(Some(to), number, "nothing was asked under that number or id", out),
             Some((_, answered)) if answered.label.to_bits() != label.to_bits() => {
-                let why = format!("already answered, by {}", self.encoder.decode(answered.label));
+                let why = format!("already answered with {}", self.encoder.decode(answered.label));
                 refuse(Some(to), number, &why, out)
             }
             Some((time, answered)) => {

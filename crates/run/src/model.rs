@@ -29,6 +29,7 @@ pub struct Model {
 
 /// The reason why a model file has no usable model.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum UnusableModel {
     /// The header is not JSON.
     Header(serde_json::Error),
@@ -150,7 +151,7 @@ fn parameters(arrays: &[(String, Vec<f64>)], outputs: usize) -> Result<&[f64], S
         return Err(format!("the model has {} last parameters, but {} averaged ones", theta.len(), mean.len()));
     }
     if !mean.iter().chain(theta).all(|parameter| parameter.is_finite()) {
-        return Err("a parameter of the model is no number".to_owned());
+        return Err("a parameter of the model is not a finite number".to_owned());
     }
     Ok(mean)
 }

@@ -14,7 +14,7 @@ use crate::error::{Context, Result, bail};
 pub fn check_output(flag: &str, path: &Path) -> Result<()> {
     match owning_ledger(path) {
         Some(ledger) => bail!(
-            "{flag} {}: that file belongs to the ledger {}, and stays as it is; give another name",
+            "{flag} {}: the file belongs to the ledger {}, so it is not overwritten; use another name",
             path.display(),
             ledger.display()
         ),
@@ -25,7 +25,11 @@ pub fn check_output(flag: &str, path: &Path) -> Result<()> {
 /// Rejects an output that is one of the inputs, even under another name.
 pub fn check_inputs<'a>(flag: &str, path: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
     match inputs.into_iter().find(|input| is_same_file(path, input)) {
-        Some(input) => bail!("{flag} {}: that is the data, {}; give another name", path.display(), input.display()),
+        Some(input) => bail!(
+            "{flag} {}: that is the data, {}, so it is not overwritten; use another name",
+            path.display(),
+            input.display()
+        ),
         None => Ok(()),
     }
 }
@@ -43,7 +47,7 @@ pub fn check_model(model: &Path) -> Result<()> {
         let _ = { file }.read_to_end(&mut start);
     }
     if !start.is_empty() && !MODEL.starts_with(&start) {
-        bail!("--model {}: that file is no model and stays as it is; give another name", model.display());
+        bail!("--model {}: the file is not a model, so it is not overwritten; use another name", model.display());
     }
     Ok(())
 }

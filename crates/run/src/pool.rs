@@ -181,7 +181,7 @@ impl PoolRun {
         let (mut diary, mut diverged) = (Diary::default(), None);
         if let Some(Opened::Old(ledger)) = &opened {
             diverged = record::diverged(ledger)?;
-            let folded = monitor.wait("going through the ledger", || {
+            let folded = monitor.wait("replaying the ledger", || {
                 replay::pool(ledger, &mut learner, |learner, drawn| {
                     diary.see(settings.keep_asks, learner, drawn, test.as_ref().map(|test| (test, &pool)));
                 })

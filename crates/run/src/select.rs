@@ -76,7 +76,7 @@ impl Query<'_> {
     ) -> Result<(Chosen, Rule), DataError> {
         let of_pool = |fault: DataFault| fault.of_file(&pool.name());
         let recipe = self.recipe().map_err(of_pool)?.with_ids_of(pool)?;
-        let mut rule = self.rule().map_err(of_pool)?;
+        let mut rule = self.rule().map_err(|fault| fault.of_file("the rule"))?;
         let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads, on_rows };
         if let Rule::Relative(rule) = &mut rule {
             let mut samples = pass.over(pool, || self.sampler())?.into_iter().map(|sampler| sampler.sample);

@@ -169,8 +169,7 @@ impl StreamRun {
         let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
         if let Some(Opened::Old(ledger)) = &opened {
             diverged = record::diverged(ledger)?;
-            let folded =
-                monitor.wait("going through the ledger", || replay::stream(ledger, &mut learner, |_, _, _| ()))?;
+            let folded = monitor.wait("replaying the ledger", || replay::stream(ledger, &mut learner, |_, _, _| ()))?;
             folded.check(ledger)?;
             if 0 < learner.totals().observed {
                 sums = folded.sums;

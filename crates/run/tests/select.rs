@@ -389,7 +389,7 @@ fn rules_that_need_a_run_are_rejected() {
     write_parquet(&path, &table(&[1, 2, 3]), 10);
     let rules = [
         ("conditional-loss", "needs the answers of its run"),
-        ("rare", "which class has the fewest"),
+        ("rare", "needs the number of answers of each class"),
         ("no", "unknown"),
     ];
     for (rule, expected) in rules {

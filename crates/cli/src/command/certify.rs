@@ -13,6 +13,7 @@ use querist_theory::equivalent::Queried;
 use querist_theory::registry::unknown;
 
 use crate::Output;
+use crate::run::output::whole;
 
 /// Show the loss that a query rule optimizes, and which claims about it are proved, refuted or unknown
 #[derive(Args)]
@@ -22,7 +23,7 @@ pub(crate) struct CertifyArgs {
     /// A rule: entropy, margin:mu=0.5, expr:EXPRESSION, ...
     rule: String,
     /// Number of classes, for softmax-cross-entropy
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = whole::<usize>)]
     classes: Option<usize>,
     /// Exit with 1 unless this claim is proved; may be repeated
     #[arg(long, value_name = "CLAIM")]

@@ -15,7 +15,7 @@ use querist_run::overwrite::check_inputs;
 
 use crate::Output;
 use crate::run::files::DataArgs;
-use crate::run::output::count;
+use crate::run::output::{count, whole};
 use crate::run::progress::ProgressMeter;
 
 mod figure;
@@ -40,7 +40,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 20)]
     seeds: u64,
     /// The first seed
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, default_value_t = 0)]
     seed: u64,
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     #[arg(long)]
@@ -67,7 +67,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     quiet: bool,
     /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     threads: Option<usize>,
     #[command(flatten)]
     files: DataArgs,
@@ -114,7 +114,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<Output> {
     let task = task::parse(&loss, kind)?;
     let default = if kind == Labels::Numbers { "conditional-loss" } else { "boundary,entropy" };
     let rules = arguments.rules.as_deref().unwrap_or(default);
-    let entrants = entrants::parse_all(rules, task.name(), kind, arguments.l2)?;
+    let entrants = entrants::parse_all(rules, task.name(), kind, arguments.l2).context("--rules")?;
     for entrant in &entrants {
         compare::check(&*task, entrant).context("--rules")?;
     }

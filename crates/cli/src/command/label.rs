@@ -22,7 +22,7 @@ use querist_server::{Catalog, LabelingServer, Setup};
 use crate::Output;
 use crate::run::files::DataArgs;
 use crate::run::list::{List, entries};
-use crate::run::output::count;
+use crate::run::output::{count, whole};
 use crate::run::progress::{Terminal, print_line};
 use crate::run::settings::optional_l2;
 
@@ -81,7 +81,7 @@ pub(crate) struct LabelArgs {
     #[arg(long, value_name = "LAMBDA", default_value_t = 0.0)]
     l2: f64,
     /// Random seed
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_parser = whole::<u64>, default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
     network: access::Network,
@@ -99,6 +99,17 @@ impl LabelArgs {
     fn check(&self) -> Result<()> {
         if self.overlap == 0 || self.lease == 0 || self.budget == Some(0) {
             bail!("--overlap, --lease and --budget must be at least 1");
+        }
+        if let names @ 1.. = self.network.annotators.len() as u64
+            && names < self.overlap
+        {
+            bail!(
+                "--overlap {}: each item needs {} annotators, and --annotators has {}\n  \
+                 add names to --annotators, or use a smaller --overlap",
+                self.overlap,
+                self.overlap,
+                counted(names, "name")
+            );
         }
         if self.files.labels.is_none() && self.files.label.is_none() && !self.number && !self.demo {
             bail!("no labels given\n  use --labels A,B, or --number, or --label COLUMN if a column has labels");

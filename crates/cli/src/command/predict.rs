@@ -95,8 +95,8 @@ pub(super) fn run(arguments: &PredictArgs) -> Result<Output> {
 fn remarks(stream: &RowStream) -> Option<String> {
     let (skipped, unknown) = (stream.bad().skipped, stream.unknown_categories());
     let skipped = (0 < skipped).then(|| format!("skipped {} that cannot be read", counted(skipped, "row")));
-    let cells = "with a category that the model does not know: no feature";
-    let unknown = (0 < unknown).then(|| format!("{} {cells}", counted(unknown, "cell")));
+    let cells = "with a category that the model does not know";
+    let unknown = (0 < unknown).then(|| format!("ignored {} {cells}", counted(unknown, "cell")));
     let remarks: Vec<String> = skipped.into_iter().chain(unknown).collect();
     (!remarks.is_empty()).then(|| remarks.join("\n  "))
 }
@@ -130,8 +130,8 @@ impl<W: Write> PredictionWriter<W> {
                     writeln!(
                         out,
                         "{},{},{shown}",
-                        super::export::cell(&id, false),
-                        super::export::cell(&label, false)
+                        querist_run::labeling::export::cell(&id, false),
+                        querist_run::labeling::export::cell(&label, false)
                     )?;
                 }
                 PredictionFormat::Jsonl => {

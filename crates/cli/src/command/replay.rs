@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     if arguments.moved.data.is_some() || arguments.moved.images.is_some() {
         bail!("--data and --images are for labeling sessions; the ledger of another run holds all that a replay needs");
     }
-    let folded = waiting("going through the ledger", false, || replay::run(&ledger, &header))?;
+    let folded = waiting("replaying the ledger", false, || replay::run(&ledger, &header))?;
     let mut results = PrintedResults::default();
     results.put("loss", folded.loss.clone().into());
     results.put("rule", folded.rule.clone().into());
@@ -53,8 +53,8 @@ pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     }
     results.count("asked", "asked", ledger.count("asked"));
     results.count("answered", "answered", ledger.count("answered"));
-    results.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
-    results.count("disagreeing", "asks with another", folded.found.disagreeing);
+    results.count("confirmed", "queries with the recorded probability", folded.found.confirmed);
+    results.count("disagreeing", "queries with another probability", folded.found.disagreeing);
     results.parameters(&folded.coefficients);
     let model = folded.model(&ledger)?;
     if let Some(path) = &arguments.model {
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     results.put("same_model", same.map_or(Value::Null, Value::from));
     results.remarks.push(match same {
         Some(true) => "the same model, bit for bit".to_owned(),
-        Some(false) => "another model than the run ended in".to_owned(),
+        Some(false) => "this is not the model that the run ended with".to_owned(),
         None => "the run has not ended, so there is no model to compare with".to_owned(),
     });
     let text = if arguments.json {

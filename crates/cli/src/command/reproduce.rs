@@ -12,6 +12,7 @@ use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 
 use crate::Output;
+use crate::run::output::whole;
 use crate::run::progress::ProgressMeter;
 
 mod page;
@@ -33,7 +34,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     quick: bool,
     /// Random seed
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_parser = whole::<u64>, default_value_t = 1)]
     seed: u64,
     /// Print all claims as JSON
     #[arg(long)]
@@ -42,7 +43,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     quiet: bool,
     /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     threads: Option<usize>,
 }
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::{json as number, json_option, show};
-use crate::run::output::count;
+use crate::run::output::{count, whole};
 use crate::run::progress::ProgressMeter;
 use crate::run::results::PrintedResults;
 
@@ -44,10 +44,10 @@ pub(crate) struct SelectArgs {
     #[arg(long, value_name = "COLUMN")]
     features: Option<String>,
     /// Random seed
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_parser = whole::<u64>, default_value_t = 0)]
     seed: u64,
     /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     threads: Option<usize>,
     /// Write the drawn rows to this file, .csv, .jsonl or .parquet
     #[arg(long, value_name = "FILE")]
@@ -64,6 +64,9 @@ pub(crate) struct SelectArgs {
 const SHOWN: usize = 10;
 
 pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
+    if arguments.k == 0 {
+        bail!("-k must be at least 1");
+    }
     let threads = match arguments.threads {
         Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
         Some(threads) => threads,
@@ -85,8 +88,12 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
         id: arguments.id.as_deref(),
         features: arguments.features.as_deref(),
     };
+    let rule = query.rule().map_err(|fault| match arguments.rule {
+        Some(_) => anyhow!("--rule {}", fault.found),
+        None => anyhow!("{}: {}; name it with --rule", arguments.model.display(), fault.found),
+    })?;
     // A rule relative to the pool needs two passes.
-    let passes = query.rule().map_or(1, |rule| if matches!(rule, Rule::Relative(_)) { 2 } else { 1 });
+    let passes = if matches!(rule, Rule::Relative(_)) { 2 } else { 1 };
     let progress = ProgressMeter::new(pool.rows()?.map(|rows| passes * rows), "rows", arguments.quiet);
     let progress = Mutex::new((progress, 0));
     let on_rows = |rows: u64| {
@@ -129,7 +136,7 @@ fn csv(drawn: &[SelectedRow]) -> String {
     let mut text = "order,id,uncertainty,key,probability,inclusion\n".to_owned();
     for (index, drawn) in drawn.iter().enumerate() {
         let SelectedRow { id, uncertainty, key, probability, inclusion } = drawn;
-        let id = super::export::cell(&id.to_string(), false);
+        let id = querist_run::labeling::export::cell(&id.to_string(), false);
         text.push_str(&format!("{},{id},{uncertainty:?},{key:?},{probability:?},{inclusion:?}\n", index + 1));
     }
     text

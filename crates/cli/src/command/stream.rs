@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::Output;
 use crate::number::{json as number, show};
 use crate::run::files::DataArgs;
-use crate::run::output::{OutputArgs, count};
+use crate::run::output::{OutputArgs, count, whole};
 use crate::run::progress::{Terminal, Timer};
 use crate::run::results::{self, PrintedResults};
 use crate::run::settings::LearnerArgs;
@@ -41,7 +41,7 @@ pub(crate) struct StreamArgs {
     #[arg(long)]
     ask: bool,
     /// Number of observations from which numbers are standardized [default: 1000; 100 with --ask]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     warm_up: Option<usize>,
     /// Shuffle the rows; all of them are kept in memory
     #[arg(long)]

@@ -5,6 +5,7 @@ use querist_data::Missing;
 use querist_run::files::FileSettings;
 
 use crate::run::list::{List, entries};
+use crate::run::output::whole;
 
 /// The data.
 #[derive(Args, Clone, Debug)]
@@ -54,7 +55,7 @@ pub(crate) struct DataArgs {
     #[arg(long)]
     pub(crate) no_standardize: bool,
     /// Hash text to 2^BITS features
-    #[arg(long, value_name = "BITS", default_value_t = 18)]
+    #[arg(long, value_name = "BITS", value_parser = whole::<u32>, default_value_t = 18)]
     pub(crate) hash_bits: u32,
     /// Skip rows that cannot be read, and report their number
     #[arg(long)]

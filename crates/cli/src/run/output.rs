@@ -1,6 +1,8 @@
 //! Command-line arguments about the output of a run.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -31,7 +33,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, requires = "resume")]
     pub(crate) accept_loss: bool,
     /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// A file of test rows
     #[arg(long, value_name = "FILE", conflicts_with = "test_fraction")]
@@ -93,6 +95,18 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     match text.parse::<f64>() {
         Ok(count) if (0.0..=9e15).contains(&count) && count.fract() == 0.0 => Ok(count as u64),
         Ok(count) if 9e15 < count => Err("need at most 9e15".to_owned()),
+        Ok(count) if count < 0.0 => Err("must not be negative; use a whole number such as 500 or 1e7".to_owned()),
         _ => Err("need a whole number such as 500 or 1e7".to_owned()),
     }
+}
+
+/// Parses a whole number in digits.
+pub(crate) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "the number is too large; use a smaller one".to_owned(),
+        _ if text.parse::<f64>().is_ok_and(|number| number < 0.0) => {
+            "must not be negative; use a whole number such as 4".to_owned()
+        }
+        _ => "need a whole number such as 4".to_owned(),
+    })
 }

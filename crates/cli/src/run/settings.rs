@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use querist_engine::name::NameError;
 use querist_run::settings::{ClockSetting, LearnerSettings};
 
-use super::output::count;
+use super::output::{count, whole};
 
 /// The learner.
 #[derive(Args, Clone, Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "N", value_parser = count, requires = "warm_rule")]
     warm_labels: Option<u64>,
     /// Random seed
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_parser = whole::<u64>, default_value_t = 0)]
     seed: u64,
 }
 

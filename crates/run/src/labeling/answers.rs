@@ -10,6 +10,7 @@ use querist_rows::Digest;
 use crate::error::{Context, Result, bail, ensure};
 
 /// A recorded ask.
+#[non_exhaustive]
 pub struct RecordedAsk {
     /// The id of the item.
     pub id: Arc<str>,
@@ -27,6 +28,7 @@ pub struct RecordedAsk {
 
 /// A recorded answer.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct RecordedAnswer {
     /// The number of the answer.
     pub id: AnswerId,
@@ -44,6 +46,7 @@ pub struct RecordedAnswer {
 
 /// All asks and answers of a session.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct AnswerRecord {
     /// The asks; a salvaged ledger has gaps.
     pub asks: BTreeMap<AskId, RecordedAsk>,

@@ -11,6 +11,7 @@ use super::source::Items;
 
 /// The queried items that are no longer in the data as they were shown.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Changes {
     /// Items with different content.
     pub changed: Vec<Arc<str>>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use querist_data::{Cells, Input, ReadOptions, load_cells};
+use querist_data::{Cells, Input, ReadOptions, escape_control, load_cells};
 use querist_engine::session::{LabelValue, RowId, consensus};
 use querist_ledger::Ledger;
 use querist_rows::Digest;
@@ -147,9 +147,14 @@ impl ImportFile {
         let cells = load_cells(&input, &ReadOptions::default(), &[])?;
         let column = |wanted: &str| cells.names().iter().position(|name| name == wanted);
         let (Some(id), Some(label)) = (column("id"), column("label")) else {
-            // The error lists the existing columns.
-            load_cells(&input, &ReadOptions::default(), &["id".to_owned(), "label".to_owned()])?;
-            bail!("--import {}: need the columns id and label", path.display());
+            let missing = if column("id").is_none() { "id" } else { "label" };
+            let names = cells.names().iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
+            bail!(
+                "--import {}: no column `{missing}` among {names}; need the columns id and label\n  \
+                 rename a column of the file",
+                path.display(),
+                names = escape_control(&names)
+            );
         };
         let (mut labels, mut inactive) = (vec![], 0);
         for row in 0..cells.len() {

@@ -11,6 +11,7 @@ use super::test_rows::TestRows;
 
 /// A point of a learning curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CurvePoint {
     /// The number of answered labels.
     pub labels: u64,

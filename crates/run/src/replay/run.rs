@@ -17,6 +17,7 @@ use crate::pool::{RunLearner, coefficients, seed_labels};
 use crate::settings::LearnerSettings;
 
 /// A run that was replayed from its ledger.
+#[non_exhaustive]
 pub struct ReplayedRun {
     /// θ and θ̄.
     pub coefficients: Coefficients,

@@ -1,7 +1,7 @@
 //! The share of each class among the answers over time.
 
+use crate::history::History;
 use querist_report::{Axis, Color, SeriesMark};
-use querist_run::history::History;
 
 use super::plot::{Shown, counting, line, one_panel};
 

@@ -1,8 +1,8 @@
 //! The learning curve of a run.
 
+use crate::event::Sums;
+use crate::history::History;
 use querist_report::{Axis, Color, SeriesMark};
-use querist_run::event::Sums;
-use querist_run::history::History;
 use serde_json::Value;
 
 use super::plot::{Points, Shown, counting, line, one_panel, positive};

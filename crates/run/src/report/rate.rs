@@ -1,7 +1,7 @@
 //! The query rate of a run over time. A rate that vanishes is a stall.
 
+use crate::history::{History, HistoryDraw};
 use querist_report::{Color, SeriesMark};
-use querist_run::history::{History, HistoryDraw};
 
 use super::plot::{Points, Shown, counting, from_zero, line, one_panel, positive};
 

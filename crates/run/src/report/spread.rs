@@ -1,7 +1,7 @@
 //! The distribution of query probabilities and of uncertainty.
 
+use crate::history::{BINS, History};
 use querist_report::{Axis, Color};
-use querist_run::history::{BINS, History};
 
 use super::plot::{Shown, bars, from_zero, one_panel};
 

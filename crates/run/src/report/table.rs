@@ -1,11 +1,11 @@
 //! The table of a run's settings and results.
 
+use crate::history::History;
+use crate::text::grouped;
 use querist_report::html::PageBlock;
-use querist_run::history::History;
-use querist_run::text::grouped;
 use serde_json::{Value, json};
 
-use crate::number::show;
+use querist_render::number::show;
 
 /// The largest number of classes whose scores are in the table; JSON has all of them.
 const MOST_CLASSES: usize = 12;

@@ -68,11 +68,13 @@ impl Pass<'_> {
     }
 }
 
-/// Replaces the hint to use `--missing`, which can only be set when the model is learned.
+/// Replaces hints that a selection cannot follow: `--missing` is set when the model is learned, and no row is skipped.
 fn of_model(mut error: DataError) -> DataError {
     if error.fault.hint.contains("--missing") {
         "the model was learned where no cell is missing: fill it, or leave the row out"
             .clone_into(&mut error.fault.hint);
+    } else if error.fault.hint.contains("--skip-bad-rows") {
+        "correct the row, or remove it from the file".clone_into(&mut error.fault.hint);
     }
     error
 }

@@ -57,6 +57,7 @@ impl Taker for Decider {
 
 /// The reason why parts of a selection cannot be merged.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Unmergeable {
     /// There are no parts.
     NoParts,

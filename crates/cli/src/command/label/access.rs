@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_server::{AccessSettings, Credential, KeyFile, Limits, is_private, new_token};
 
+use crate::run::output::whole;
+
 /// The network.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Network")]
@@ -33,11 +35,19 @@ pub(crate) struct Network {
     pub(crate) trusted_proxy: Vec<IpAddr>,
     /// The maximum number of open connections; a page has about two [default: 8192, or as many as the limit on open
     /// files allows]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(Limits::SMALLEST as u64..=1 << 20))]
+    #[arg(long, value_name = "N", value_parser = connections)]
     pub(crate) max_connections: Option<u64>,
     /// The names of the annotators; each one gets a personal link and can answer only as themselves
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) annotators: Vec<String>,
+}
+
+fn connections(text: &str) -> Result<u64, String> {
+    let (least, most) = (Limits::SMALLEST as u64, 1 << 20);
+    match whole::<u64>(text)? {
+        number if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("need {least} to {most}")),
+    }
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {

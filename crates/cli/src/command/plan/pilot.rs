@@ -52,7 +52,9 @@ fn check(arguments: &PlanArgs) -> Result<()> {
         bail!("the oracle step cD/(G√T) needs all of --distance, --gradient and --horizon");
     }
     for (flag, value) in ["--distance", "--gradient", "--horizon"].iter().zip(needs) {
-        value.map_or(Ok(()), |value| super::require_positive(flag, value))?;
+        if let Some(value) = value.filter(|value| !(0.0 < *value && value.is_finite())) {
+            bail!("{flag} = {value}, need a finite number > 0");
+        }
     }
     Ok(())
 }
@@ -171,7 +173,7 @@ fn report_target(target: f64, needed: Needed, name: &str, results: &mut PrintedR
     let words = |labels: Option<usize>, never: &str| labels.map_or(never.to_owned(), |labels| grouped(labels as u64));
     let range = match (needed.least, needed.most) {
         (None, _) => "even in the best case".to_owned(),
-        (least, None) => format!("at least {}", words(least, "")),
+        (least, None) => format!("{} in the best case", words(least, "")),
         (least, most) => format!("{} to {}", words(least, ""), words(most, "")),
     };
     let expected = words(needed.expected, "more than are left");

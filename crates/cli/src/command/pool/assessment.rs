@@ -94,8 +94,10 @@ fn report_classifier(results: &mut PrintedResults, estimate: &mut Value, assesse
     };
     let rough: Vec<&str> = named().filter(|(_, scores)| is_rough(scores)).map(|(name, _)| name.as_str()).collect();
     if !rough.is_empty() {
+        let (class, it) = if rough.len() == 1 { ("class", "this class") } else { ("classes", "these classes") };
         results.remarks.push(format!(
-            "the estimates for class {} are rough, because few of the draws concern it",
+            "the estimates for {class} {} are rough, because few drawn items are labeled or predicted as {it}; more \
+             labels help",
             rough.join(", ")
         ));
     }

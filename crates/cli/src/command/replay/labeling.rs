@@ -27,9 +27,9 @@ pub(super) fn run(arguments: &ReplayArgs, ledger: &Ledger) -> Result<Output> {
     results.put("rule", recorded.rule.clone().into());
     results.count("asked", "items asked", ledger.count("asked"));
     results.count("labelled", "items with a label", status.answered as u64);
-    results.count("confirmed", "draws that come out the same", report.draws);
-    results.count("models", "models that come out the same", report.models);
-    results.count("disagreeing", "draws and models that do not", report.differing);
+    results.count("confirmed", "draws reproduced exactly", report.draws);
+    results.count("models", "models reproduced exactly", report.models);
+    results.count("disagreeing", "draws and models that differ", report.differing);
     results.count("not_compared", "not compared", report.not_compared);
     let differences: Vec<String> = report.differences.iter().map(ToString::to_string).collect();
     results.put("differences", differences.clone().into());
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &ReplayArgs, ledger: &Ledger) -> Result<Output> {
         model_file::write_model(path, &recorded.model(&model.parameters)?)?;
         results.remarks.push(format!("a model of {} written to {}", counted(model.labels, "label"), path.display()));
     }
-    let title = format!("{} asked by {}, from {}", recorded.loss, recorded.rule, arguments.ledger.display());
+    let title = format!("{} queried by {}, from {}", recorded.loss, recorded.rule, arguments.ledger.display());
     let text = if arguments.json { results.to_json() } else { results.to_text(&title, false) };
     let differs = 0 < report.differing;
     let missing = differs.then(|| "the ledger does not give the draws and models it recorded".to_owned());
@@ -66,8 +66,8 @@ fn remarks(report: &ReplayReport, session: &Session) -> Vec<String> {
     if !missing.is_empty() || !changed.is_empty() {
         let (missing, changed) = (missing.len(), changed.len());
         remarks.push(format!(
-            "the data have changed: {missing} items that were asked are missing and {changed} have changed; models skip them, \
-             so they may differ from those recorded"
+            "the data have changed: of the queried items, {missing} are missing and {changed} have changed; models \
+             skip them, so they may differ from those recorded; restore the data for an exact replay"
         ));
     }
     if 0 < report.not_compared {

@@ -2,16 +2,17 @@
 
 use std::io::Write;
 
-use anyhow::Result;
 use serde_json::Value;
 
 use super::time::iso_8601;
 use super::{Export, ExportFormat, status};
+use crate::error::Result;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "csv",
     summary: "A table, a row for each answer",
     marks_inactive: true,
+    has_cells: true,
     write,
     unit: "answer",
 };
@@ -35,7 +36,7 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
 }
 
 /// Returns a CSV cell. With `safe`, a cell that a spreadsheet would run as a formula gets an apostrophe before it.
-pub(in crate::command) fn cell(text: &str, safe: bool) -> String {
+pub fn cell(text: &str, safe: bool) -> String {
     let risky = safe && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if risky { format!("'{text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) || text.trim() != text {

@@ -7,16 +7,17 @@
 
 use std::io::Write;
 
-use anyhow::Result;
 use querist_engine::session::{LabelValue, Response, consensus};
 use serde_json::{Map, Value, json};
 
 use super::{Export, ExportFormat, ExportedItem};
+use crate::error::Result;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "doccano",
     summary: "doccano: JSON lines of text and label",
     marks_inactive: false,
+    has_cells: false,
     write,
     unit: "item",
 };

@@ -2,17 +2,18 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use querist_render::number::json as number;
 use serde_json::json;
 
 use super::time::iso_8601;
 use super::{Export, ExportFormat, status};
-use crate::number::json as number;
+use crate::error::Result;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "jsonl",
     summary: "JSON, a line for each answer, with all displayed fields",
     marks_inactive: true,
+    has_cells: false,
     write,
     unit: "answer",
 };

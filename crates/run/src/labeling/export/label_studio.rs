@@ -6,17 +6,18 @@
 
 use std::io::Write;
 
-use anyhow::Result;
-use querist_run::labeling::answers::RecordedAnswer;
 use serde_json::{Value, json};
 
 use super::time::iso_8601;
 use super::{Export, ExportFormat, ExportedItem};
+use crate::error::Result;
+use crate::labeling::answers::RecordedAnswer;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "label-studio",
     summary: "Label Studio: a list of tasks with their annotations",
     marks_inactive: false,
+    has_cells: false,
     write,
     unit: "task",
 };

@@ -6,15 +6,16 @@
 
 use std::io::Write;
 
-use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{Export, ExportFormat};
+use crate::error::Result;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "prodigy",
     summary: "Prodigy: JSON lines with options and the accepted label",
     marks_inactive: false,
+    has_cells: false,
     write,
     unit: "answer",
 };
