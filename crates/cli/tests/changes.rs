@@ -222,6 +222,9 @@ fn an_import_without_a_known_id_is_rejected() {
     let (data, ledger, labels) = (folder.path("x.csv"), folder.path("run.ledger"), folder.path("labels.csv"));
     texts(&data, 30, 0);
     let more = ["--text", "body", "--import", &labels];
+    fs::write(&labels, "id,answer\nt1,neg\n").unwrap();
+    let refused = error(&arguments(&data, &ledger, &more));
+    assert!(refused.contains("no column `label` among id, answer; need the columns id and label"), "{refused}");
     fs::write(&labels, "id,label\n17,neg\n18,pos\n").unwrap();
     let refused = error(&arguments(&data, &ledger, &more));
     assert!(refused.contains("its first id is `17`, the first id in the data is `t0`"), "{refused}");

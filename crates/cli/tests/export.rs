@@ -211,6 +211,23 @@ fn exports_have_the_fields_that_other_tools_import() {
 }
 
 #[test]
+fn options_that_have_no_effect_are_rejected() {
+    let folder = Folder::new("export-options");
+    let (_, ledger) = labeled(&folder);
+    let (model, out) = (folder.path("model"), folder.path("out.csv"));
+    for flags in [&["--out", &*out][..], &["--format", "jsonl"], &["--csv-safe"], &["--all"]] {
+        let message = error(&[&["export", &ledger, "--model", &model][..], flags].concat());
+        assert!(message.contains("'--model <FILE>'") && message.contains("cannot be used with"), "{message}");
+        assert!(message.contains(flags[0]), "{message}");
+    }
+    assert!(!fs::exists(&model).unwrap() && !fs::exists(&out).unwrap());
+    for format in ["jsonl", "prodigy", "label-studio", "doccano"] {
+        let message = error(&["export", &ledger, "--format", format, "--csv-safe"]);
+        assert!(message.contains(&format!("--csv-safe: the format {format} has no cells")), "{message}");
+    }
+}
+
+#[test]
 fn outputs_do_not_overwrite_the_session() {
     let folder = Folder::new("export-overwrite");
     let (data, ledger) = labeled(&folder);

@@ -80,6 +80,26 @@ fn a_file_without_a_header_is_learned_resumed_and_predicted() {
     assert!(remark.contains("the first line looks like a record"), "{remark}");
 }
 
+#[test]
+fn skipping_rows_is_proposed_only_if_rows_remain() {
+    let folder = Folder::new("input-bad-rows");
+    let data = folder.path("data.csv");
+    let message = |rows: &str, command: &[&str]| {
+        fs::write(&data, rows).unwrap();
+        error(command)
+    };
+    let stream = ["stream", &data, "--label", "label"];
+    let some = message("a,label\n1,\n2,no\n3,yes\n", &stream);
+    assert!(some.contains("line 2, column `label`: no label") && some.contains("use --skip-bad-rows"), "{some}");
+    let none = message("a,label\n1,\n2,\n3,\n", &stream);
+    assert!(none.contains("line 2, column `label`: no label") && none.contains("no row can be read"), "{none}");
+    assert!(!none.contains("--skip-bad-rows"), "{none}");
+    let outside = message("a,label\n1,x\n2,y\n3,x\n", &[&stream[..], &["--labels", "no,yes"]].concat());
+    assert!(outside.ends_with("\n  name all classes with --labels\n"), "{outside}");
+    let missing = message("a,b,label\n,1,no\n,2,yes\n,3,no\n", &[&stream[..], &["--numbers", "a"]].concat());
+    assert!(missing.ends_with("\n  use --missing zero or --missing mean to fill it in\n"), "{missing}");
+}
+
 /// Writes rows with two informative features and others whose indices go up to 2²⁷ − 1.
 fn far(path: &str, rows: usize) {
     let line = |row: usize| {

@@ -312,7 +312,7 @@ fn a_model_overwrites_only_a_model() {
     json(&[&run[..], &["--json", "--model", &model]].concat());
     for over in [&[&run[..], &["--model", &ledger]].concat()[..], &["replay", &ledger, "--model", &ledger]] {
         let refused = error(over);
-        assert!(refused.contains("belongs to the ledger") && refused.contains("stays as it is"), "{refused}");
+        assert!(refused.contains("belongs to the ledger") && refused.contains("is not overwritten"), "{refused}");
     }
     assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);
     let absent = folder.path("absent/model");

@@ -180,7 +180,7 @@ fn a_repeated_answer_is_distinguished_from_a_lost_one() {
             live.send(&format!(r#"{{"answer": {to}, "label": "yes"}}"#));
             assert_eq!(live.next_with("answered"), again);
             live.send(&format!(r#"{{"answer": {to}, "label": "no"}}"#));
-            assert_eq!(live.next_with("refused")["why"], "already answered, by yes");
+            assert_eq!(live.next_with("refused")["why"], "already answered with yes");
         }
         live.send(r#"{"answer": 999, "label": "yes"}"#);
         assert_eq!(live.next_with("refused")["why"], "nothing was asked under that number or id");

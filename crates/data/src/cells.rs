@@ -43,10 +43,8 @@ impl Cells {
         }
         if let Some(name) = shown.iter().find(|name| columns.iter().all(|column| column.name != **name)) {
             let names: Vec<&str> = columns.iter().take(12).map(|column| column.name.as_str()).collect();
-            let fault = DataFault::new(
-                format!("column `{name}` does not exist, so it cannot be shown"),
-                format!("one of {}", names.join(", ")),
-            );
+            let fault =
+                DataFault::new(format!("column `{name}` does not exist"), format!("one of {}", names.join(", ")));
             return Err(fault);
         }
         Ok(Self { names: shown.to_vec(), ..Self::default() })

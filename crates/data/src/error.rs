@@ -26,6 +26,9 @@ pub struct DataPosition {
     pub column: Option<String>,
 }
 
+/// The flag that skips bad rows.
+const SKIP_FLAG: &str = "--skip-bad-rows";
+
 /// A fault in a record or a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataFault {
@@ -46,6 +49,19 @@ impl DataFault {
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
+        self
+    }
+
+    /// Returns whether the hint proposes to skip bad rows.
+    pub(crate) fn proposes_skipping(&self) -> bool {
+        self.hint.contains(SKIP_FLAG)
+    }
+
+    /// Removes the proposal to skip bad rows; `reason`, with something else to do, becomes the hint if nothing is left.
+    pub(crate) fn without_skipping(mut self, reason: &str) -> Self {
+        let proposals = self.hint.split("; ").flat_map(|proposals| proposals.split(", or "));
+        let others: Vec<&str> = proposals.filter(|proposal| !proposal.contains(SKIP_FLAG)).collect();
+        self.hint = if others.is_empty() { reason.to_owned() } else { others.join("; ") };
         self
     }
 
@@ -108,6 +124,7 @@ impl std::error::Error for DataError {}
 
 /// A reason why JSON is not an encoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EncoderError {
     /// The JSON cannot be read, with the message of its parser.
     Json(String),

@@ -95,6 +95,7 @@ impl Format {
 
 /// A name that no format has.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownFormat {
     /// The name.
     pub name: String,

@@ -315,11 +315,15 @@ impl LabelReader {
 /// Rejects classes that do not suit the task.
 pub(crate) fn check(classes: &[String], options: &ReadOptions) -> Result<(), DataFault> {
     let hint =
-        "name the classes, for example --labels no,yes; a stream that is sorted by class needs this or --shuffle";
+        "name the classes, for example --labels no,yes; for a file that is sorted by class, `stream` has --shuffle";
     let expected =
         if options.required_labels == RequiredLabels::Binary { "two classes" } else { "two classes or more" };
     match classes {
         [] => return Err(DataFault::new("no labels", expected).hint(hint)),
+        [only] if options.classes.is_some() => {
+            let fault = DataFault::new(format!("--labels has only {}", quoted(only.as_bytes())), expected);
+            return Err(fault.hint("name all classes, for example --labels no,yes"));
+        }
         [only] => {
             return Err(DataFault::new(format!("every label is {}", quoted(only.as_bytes())), expected).hint(hint));
         }

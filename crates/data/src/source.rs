@@ -128,6 +128,9 @@ pub trait Source {
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError>;
 }
 
+/// The maximum number of records in which a good one is searched for, to correct a hint.
+const MOST_PROBED: u64 = 1000;
+
 /// The policy for records with faults, and their count.
 #[derive(Clone, Debug, Default)]
 pub struct BadRows {
@@ -160,6 +163,29 @@ impl BadRows {
             return Err(DataError { fault: error.fault.hint(hint), ..error });
         }
         Ok(())
+    }
+
+    /// Corrects the hint of an error that ended reading before any record was good: reads on until a record is good, and
+    /// does not propose to skip bad rows if there is none. `sink` receives the records.
+    pub(crate) fn correct_hint(error: DataError, source: &mut dyn Source, sink: &mut dyn Sink) -> DataError {
+        if !error.fault.proposes_skipping() {
+            return error;
+        }
+        let mut bad = Self { skip: true, most: Some(MOST_PROBED), ..Self::default() };
+        match source.read(1, sink, &mut bad) {
+            Ok(1..) => error,
+            Ok(0) | Err(_) => bad.without_good_rows(error),
+        }
+    }
+
+    /// Removes the proposal to skip bad rows from an error, because no good record was found.
+    pub(crate) fn without_good_rows(&self, mut error: DataError) -> DataError {
+        if error.fault.proposes_skipping() {
+            let rows = if self.is_full() { "none of the first rows" } else { "no row" };
+            let reason = format!("{rows} can be read; check the options that name columns, labels and the format");
+            error.fault = error.fault.without_skipping(&reason);
+        }
+        error
     }
 
     /// Returns whether more records were skipped than the maximum.

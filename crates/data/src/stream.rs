@@ -360,7 +360,7 @@ impl GuessedRoles {
         let of_file = |fault: DataFault| fault.of_file(opener.file());
         if sample.records == 0 {
             let none = || of_file(DataFault::new("no records", "at least one"));
-            return Err(bad.examples.into_iter().next().unwrap_or_else(none));
+            return Err(bad.examples.first().map_or_else(none, |error| bad.without_good_rows(error.clone())));
         }
         if let Some(fault) = named_but_unreadable(&*source, options) {
             return Err(of_file(fault.clone()));
@@ -400,19 +400,21 @@ impl GuessedRoles {
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
         let most = (limit < usize::MAX).then_some(MAX_FAULTY_RECORDS);
         let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
-        if let Some(CellsToStore { cells, shown, hidden }) = shown {
+        let read = if let Some(CellsToStore { cells, shown, hidden }) = shown {
             let new = Cells::new(&*source, shown).map_err(of_file)?;
             *cells = new.with_hidden(hidden, &encoder, !shown.is_empty());
             let mut tee = TeeSink { recorder: &mut recorder, keeper: CellRecorder::new(cells, source.columns()) };
             source.select(&tee.needed_columns());
-            source.read(limit, &mut tee, &mut bad)?;
+            source.read(limit, &mut tee, &mut bad)
         } else {
             source.select(&recorder.needed_columns());
-            source.read(limit, &mut recorder, &mut bad)?;
-        }
+            source.read(limit, &mut recorder, &mut bad)
+        };
         if recorder.table.len == 0 {
+            read.map_err(|error| BadRows::correct_hint(error, &mut *source, &mut recorder))?;
             return Err(of_file(DataFault::new("no valid records", "at least one")));
         }
+        read?;
         let column = encoder.labels.take().and_then(|labels| labels.column);
         let reader = recorder.label.take().unwrap_or_else(|| LabelReader::find(options, &self.label));
         encoder.labels = reader.finish(column, &mut recorder.table.labels, options).map_err(of_file)?;

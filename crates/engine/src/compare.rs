@@ -84,6 +84,7 @@ pub const BINS: usize = 10;
 
 /// A run of one entrant with one seed.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct EntrantRun {
     /// (labels, accuracy or R², mean loss) on the test rows.
     pub points: Vec<(u64, f64, f64)>,
@@ -98,6 +99,7 @@ pub struct EntrantRun {
 
 /// The results of a comparison, by entrant, then by seed.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Runs of each entrant, in the order of the seeds.
     pub runs: Vec<Vec<EntrantRun>>,

@@ -111,10 +111,10 @@ pub enum Warning {
 impl Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::FewDraws { draws } => write!(f, "{draws} draws are too few for an interval to mean what it says"),
+            Warning::FewDraws { draws } => write!(f, "{draws} draws are too few for a reliable interval; label more"),
             Warning::UnevenWeights { effective_n, draws } => write!(
                 f,
-                "weights are uneven: {draws} draws say as much as {effective_n:.0} at random would; a larger floor helps"
+                "weights are uneven: {draws} labels are as precise as {effective_n:.0} drawn at random; a larger floor helps"
             ),
             Warning::Lopsided { skewness } => write!(
                 f,

@@ -40,6 +40,7 @@ pub struct Refit {
 
 /// The error for a loss with kinks that a fit cannot smooth.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NoFit {
     /// The name of the loss.
     pub loss: String,

@@ -42,6 +42,14 @@ pub use scan::{BLOCK, Scan};
 pub use sgd::{SgdPool, SgdSettings};
 
 /// A method of drawing rows.
+///
+/// ```
+/// use querist_engine::pool::Draw;
+///
+/// assert_eq!("scan".parse::<Draw>(), Ok(Draw::Scan));
+/// let error = "scam".parse::<Draw>().unwrap_err();
+/// assert!(error.to_string().contains("did you mean `scan`?"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
     /// Accept–reject sampling.
@@ -85,6 +93,16 @@ pub enum Replacement {
 }
 
 /// A row to be labeled.
+///
+/// ```
+/// use querist_engine::pool::Drawn;
+///
+/// # let (tries, fallback, scale, least) = (0, false, None, 0.0);
+/// let (probability, inverse_rate, rate) = (Some(0.25), 2.0, Some(0.5));
+/// let drawn = Drawn { row: 3, uncertainty: 0.5, probability, tries, inverse_rate, fallback, rate, scale, least };
+/// // Four rows with a mean U of 0.5 have ΣU = 2, of which this row has a quarter.
+/// assert_eq!(drawn.draw_probability(4).map(|draw| draw.probability), Some(0.25));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Drawn {
@@ -120,7 +138,15 @@ impl Drawn {
 }
 
 /// A reason why there is no next row.
+///
+/// ```
+/// use querist_engine::pool::NoRow;
+///
+/// assert_eq!(NoRow::Exhausted.to_string(), "no row of the pool is left to ask");
+/// assert!(NoRow::AllZero { left: 4998 }.to_string().contains("all 4998 rows"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum NoRow {
     /// Every row has been asked, is held out for the test, or had a label from the start.
     Exhausted,
@@ -151,6 +177,36 @@ impl Display for NoRow {
 }
 
 /// A learner that draws rows from a pool and learns from their labels.
+///
+/// ```
+/// use querist_engine::pool::PoolLearner;
+/// use querist_rows::{DenseRows, Rows};
+/// # use querist_engine::learner::Learner;
+/// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+/// # use querist_engine::pool::{Draw, Replacement, SgdPool, SgdSettings};
+/// # use querist_engine::step::{StepSize, Steps};
+/// # use querist_engine::stream::{Importance, Rules};
+/// # use querist_engine::task::Labels;
+/// # use querist_engine::{rule, task};
+///
+/// fn label_all(pool: &mut impl PoolLearner, rows: &Rows, label: impl Fn(usize) -> f64) {
+///     while let Ok(drawn) = pool.ask(rows) {
+///         pool.answer(&[(rows.row(drawn.row), drawn, label(drawn.row))]).expect("the steps are short");
+///     }
+/// }
+///
+/// let rows = Rows::Dense(DenseRows::from_values(1, vec![-1.0, -0.1, 0.2, 0.9]).expect("whole rows"));
+/// # let task = task::parse("logistic", Labels::Binary)?;
+/// # let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+/// # let learner = Learner::new(task, true, 1, optimizer, Steps::new(StepSize::Auto), None)?;
+/// # let rules = Rules::only(rule::parse("entropy", "logistic", Labels::Binary)?);
+/// # let (replacement, importance) = (Replacement::Without, Importance::Equivalent);
+/// # let settings = SgdSettings { draw: Draw::Scan, replacement, importance, seed: 1 };
+/// # let mut pool = SgdPool::new(learner, rules, rows.len(), settings)?;
+/// label_all(&mut pool, &rows, |row| if row < 2 { -1.0 } else { 1.0 });
+/// assert_eq!((pool.answered(), pool.left()), (4, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait PoolLearner {
     /// Returns the model, the rules and the state of the draws.
     fn sampler(&self) -> &PoolSampler;

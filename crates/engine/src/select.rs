@@ -60,6 +60,7 @@ impl Candidate {
 
 /// The drawn rows, with statistics of their pool.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Chosen {
     /// The number of rows in the pool.
     pub rows: u64,
@@ -88,6 +89,7 @@ pub struct SelectedRow {
 
 /// A reason why no rows can be drawn.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum NoSelection {
     /// The pool is empty.
     Empty,

@@ -79,6 +79,58 @@ pub struct LearningCurvePoint {
 }
 
 /// A labeling session on a pool.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use querist_engine::session::{LabelValue, Response, Session, SessionSettings, SessionTime};
+/// use querist_engine::task::Labels;
+/// # use querist_engine::fit::Refit;
+/// # use querist_engine::learner::Learner;
+/// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+/// # use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
+/// # use querist_engine::session::LabelingPool;
+/// # use querist_engine::step::{StepSize, Steps};
+/// # use querist_engine::stop::StopRule;
+/// # use querist_engine::stream::Rules;
+/// # use querist_engine::{rule, task};
+/// # use querist_rows::{DenseRows, Rows};
+///
+/// # let values = vec![-1.0, -0.1, 0.2, 0.9];
+/// # let rows = Rows::Dense(DenseRows::from_values(1, values).expect("whole rows"));
+/// # let learner = || {
+/// #     let task = || task::parse("logistic", Labels::Binary).unwrap();
+/// #     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+/// #     let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None).unwrap();
+/// #     let rules = Rules::only(rule::parse("entropy", "logistic", Labels::Binary).unwrap());
+/// #     let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
+/// #     let (objective, labels) = (Objective::AsAsked, Labels::Binary);
+/// #     let settings = RefitSettings { draw: Draw::Scan, seed: 1, refit, objective, labels };
+/// #     RefitPool::new(learner, rules, 4, settings).unwrap()
+/// # };
+/// # let pool = LabelingPool {
+/// #     rows,
+/// #     renumbered: None,
+/// #     ids: vec!["a".into(), "b".into(), "c".into(), "d".into()],
+/// #     content: Box::new(|row| row.0.to_string()),
+/// #     fingerprints: vec![0; 4],
+/// #     hidden: vec![],
+/// #     imported: vec![],
+/// #     changed_imports: vec![],
+/// #     learner: Box::new(learner),
+/// #     stop: StopRule::Budget(4),
+/// # };
+/// // `pool` is a `LabelingPool` of four items.
+/// let settings = SessionSettings { labels: Labels::Binary, overlap: 1, budget: None, lease_ms: 300_000, seed: 7 };
+/// let mut session = Session::new(Arc::new(pool), task::parse("logistic", Labels::Binary)?, settings);
+/// let (ada, key): (Arc<str>, Arc<str>) = ("Ada".into(), "answer-1".into());
+/// let (now, mut events) = (SessionTime::default(), vec![]);
+/// let ask = session.next(&ada, 1, now, &mut events).asks[0];
+/// let response = Response::Label(LabelValue(1.0));
+/// session.answer(&ada, ask, &key, response, now, &mut events).expect("the answer is accepted");
+/// assert_eq!((session.status(0).answered, events.len()), (1, 2));
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
 pub struct Session {
     pool: Arc<LabelingPool>,
     task: Box<dyn Task>,

@@ -7,6 +7,7 @@ use crate::stream::Rules;
 
 /// A reason why a learner cannot be created from its settings.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum IllegalSettings {
     /// A stream asks with probability U, but this rule exceeds 1.
     NotAProbability {

@@ -17,6 +17,23 @@ mod lazy_weights;
 pub use block::Trace;
 
 /// A learner that processes one observation after another.
+///
+/// ```
+/// use querist_engine::{learner::Learner, optimizer::*, rule, step::*, stream::*, task};
+///
+/// let task = task::parse("logistic", task::Labels::Binary)?;
+/// let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+/// let learner = Learner::new(task, true, 2, optimizer, Steps::new(StepSize::Auto), None)?;
+/// let rules = Rules::only(rule::parse("entropy", "logistic", task::Labels::Binary)?);
+/// let mut stream = StreamLearner::new(learner, rules, 7, Importance::Equivalent)?;
+/// let x = [0.5_f32, 1.0];
+/// let offer = stream.offer(&x[..]);
+/// if offer.asked {
+///     stream.answer(&x[..], offer.probability, 1.0)?;
+/// }
+/// assert_eq!((stream.totals().observed, stream.totals().answered), (1, u64::from(offer.asked)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct StreamLearner {
     learner: Learner,
@@ -67,8 +84,22 @@ pub enum Importance {
 }
 
 /// The outcome of offering an observation.
+///
+/// ```
+/// # use querist_engine::{learner::Learner, optimizer::*, rule, step::*, stream::*, task};
+/// # let task = task::parse("logistic", task::Labels::Binary)?;
+/// # let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+/// # let learner = Learner::new(task, true, 2, optimizer, Steps::new(StepSize::Auto), None)?;
+/// let rules = Rules::only(rule::parse("margin:mu=1", "logistic", task::Labels::Binary)?);
+/// let mut stream = StreamLearner::new(learner, rules, 7, Importance::Equivalent)?;
+/// let offer = stream.offer(&[0.5_f32, 1.0][..]);
+/// // Before its first label the score is 0, so the margin rule queries with probability 1.
+/// assert_eq!((offer.time, offer.probability, offer.asked), (1, 1.0, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
+#[non_exhaustive]
 pub struct Offer {
     /// The observation's number, from 1.
     pub time: u64,
@@ -80,6 +111,7 @@ pub struct Offer {
 
 /// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Totals {
     /// Observations processed.
     pub observed: u64,

@@ -21,6 +21,16 @@ pub use multiclass_hinge::MulticlassHinge;
 pub use squared_error::SquaredError;
 
 /// A learning task.
+///
+/// ```
+/// use querist_engine::task::{self, Labels};
+///
+/// let task = task::parse("hinge", Labels::Binary)?;
+/// assert_eq!(task.loss(&[0.25], 1.0), 0.75);
+/// assert_eq!(task.slope_of_one(0.25, 1.0), -1.0);
+/// assert_eq!(task.decide(&[0.25]), 1.0);
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
 pub trait Task: Debug + Send + Sync {
     /// Returns the name of the loss.
     fn name(&self) -> &str;
@@ -96,6 +106,15 @@ pub trait Task: Debug + Send + Sync {
 pub const ROUNDING: f64 = 1e-3;
 
 /// The kind of labels, which determines the meaning of a loss's name.
+///
+/// ```
+/// use querist_engine::task::Labels;
+///
+/// assert_eq!(Labels::Binary.label(0), -1.0);
+/// assert_eq!(Labels::Classes(3).label(2), 2.0);
+/// assert_eq!(Labels::Binary.class(1.0), 1);
+/// assert_eq!(Labels::Numbers.default_loss(), "squared");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {
     /// −1 and +1.

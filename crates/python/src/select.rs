@@ -300,5 +300,6 @@ fn fault_text(fault: &querist_ledger::ModelFault) -> String {
         querist_ledger::ModelFault::CutShort { has, of } => format!("cut short: has {has} of {of} bytes"),
         querist_ledger::ModelFault::Damaged { found } => format!("damaged: {found}"),
         querist_ledger::ModelFault::System(error) => error.to_string(),
+        other => other.to_string(),
     }
 }

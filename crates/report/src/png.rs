@@ -13,6 +13,7 @@ const LARGEST_SIDE: f64 = 20_000.0;
 
 /// An error while drawing a figure as pixels.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum DrawError {
     /// The scale is not a positive number, or a side would have no pixels or too many.
     Size {

@@ -6,6 +6,15 @@ use crate::features::LINE;
 use crate::numbers::Numbers;
 
 /// Rows of features.
+///
+/// ```
+/// use querist_rows::{DenseRows, Row, Rows};
+///
+/// let mut rows = Rows::Dense(DenseRows::new(2));
+/// rows.push(Row::Dense(&[0.5, 1.0]));
+/// assert_eq!((rows.len(), rows.dim()), (1, 2));
+/// assert_eq!(rows.row(0), Row::Dense(&[0.5, 1.0]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rows {
     /// Every feature of every row.
@@ -15,6 +24,14 @@ pub enum Rows {
 }
 
 /// Contiguous rows, `dim` values each.
+///
+/// ```
+/// use querist_rows::DenseRows;
+///
+/// let rows = DenseRows::from_values(2, vec![0.5, 1.0, -0.3, 0.2]).expect("whole rows");
+/// assert_eq!(rows.row(1), [-0.3_f32, 0.2]);
+/// assert!(DenseRows::from_values(2, vec![0.5, 1.0, -0.3]).is_none());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DenseRows {
     dim: usize,
@@ -22,6 +39,15 @@ pub struct DenseRows {
 }
 
 /// Compressed sparse rows (CSR): the indices of all rows in one array and the values in another.
+///
+/// ```
+/// use querist_rows::{Sparse, SparseRows};
+///
+/// let mut rows = SparseRows::new(1000);
+/// rows.push(Sparse { index: &[3, 700], value: &[1.0, 0.5] });
+/// assert_eq!((rows.len(), rows.dim()), (1, 1000));
+/// assert_eq!(rows.row(0).index, [3_u32, 700]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseRows {
     dim: usize,
@@ -40,6 +66,15 @@ pub struct SparsePart<'a> {
 }
 
 /// One row.
+///
+/// ```
+/// use querist_rows::{Features, Row, Sparse};
+///
+/// let dense = Row::Dense(&[0.5, 0.0, 1.0]);
+/// let sparse = Row::Sparse(Sparse { index: &[0, 2], value: &[0.5, 1.0] });
+/// let weights = [2.0, 5.0, -3.0];
+/// assert_eq!((dense.dot(&weights), sparse.dot(&weights)), (-2.0, -2.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Row<'a> {
     /// Every feature.

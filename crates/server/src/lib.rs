@@ -77,6 +77,7 @@ pub struct Setup {
 
 /// An error of a server: it cannot start or run, or it stopped saving answers.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ServerError {
     /// The ledger cannot be used.
     Ledger(LedgerError),

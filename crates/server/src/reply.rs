@@ -79,7 +79,7 @@ impl HttpError {
     /// Returns the error for a key that was already used for something else.
     pub(crate) fn conflict(key: &str) -> Self {
         let message = format!("the key `{key}` was already used for something else");
-        let hint = "nothing of this request was saved; use a new key for a new answer";
+        let hint = "no answer of this request was saved; send it again with a new key";
         Self::new(StatusCode::CONFLICT, "key-conflict", message, hint)
     }
 

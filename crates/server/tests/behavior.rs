@@ -37,7 +37,7 @@ fn a_key_with_another_label_is_a_conflict_and_saves_nothing() {
         assert_eq!((status, &reply["error"]["code"]), (409, &json!("key-conflict")), "{other}: {reply}");
         let message = reply["error"]["message"].as_str().unwrap();
         assert_eq!(message, "the key `k` was already used for something else");
-        assert!(reply["error"]["hint"].as_str().unwrap().contains("nothing of this request was saved"));
+        assert!(reply["error"]["hint"].as_str().unwrap().contains("no answer of this request was saved"));
     }
     let twice = [answer(asks[1], "new", "yes"), answer(asks[1], "new", "no")];
     assert_eq!(post(&twice).0, 409, "within one request");

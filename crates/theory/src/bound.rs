@@ -20,6 +20,7 @@ pub struct BoundInputs {
 
 /// The two terms of the fixed-step bound (label `prop:SGD_converge`).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Terms {
     /// DG/(2c√T), from the distance of the initial point.
     pub start: f64,

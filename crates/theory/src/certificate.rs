@@ -16,6 +16,13 @@ mod scalar;
 pub use classes::{CONDITIONAL_LOSS, certify_classes};
 
 /// A claim about a pair.
+///
+/// ```
+/// use querist_theory::certificate::Claim;
+///
+/// let named = Claim::ALL.into_iter().find(|claim| claim.name() == "convex-in-score");
+/// assert_eq!(named, Some(Claim::ConvexInScore));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// An equivalent loss exists.
@@ -74,6 +81,7 @@ impl Claim {
 
 /// A proof: a rule and the facts it was applied to.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Proof {
     /// The rule.
     pub rule: &'static str,
@@ -83,6 +91,7 @@ pub struct Proof {
 
 /// A point that anyone can re-evaluate.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Witness {
     /// The coordinates of the point.
     pub at: Vec<f64>,
@@ -103,6 +112,16 @@ pub struct Witness {
 }
 
 /// The status of a claim.
+///
+/// ```
+/// use querist_theory::certificate::{Claim, Verdict, certify};
+/// use querist_theory::equivalent::Queried;
+///
+/// let certificate = certify(&Queried::parse("logistic", "threshold:gamma=0.5")?);
+/// let Verdict::Refuted(witness) = certificate.verdict(Claim::Positive) else { panic!("U = 0 beyond gamma") };
+/// assert_eq!((witness.at.as_slice(), witness.found), (&[1.0][..], 0.0));
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// It holds. Sampled points are never a proof.
@@ -118,6 +137,7 @@ pub enum Verdict {
 
 /// A claim and its verdict.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Certified {
     /// The claim.
     pub claim: Claim,
@@ -127,6 +147,7 @@ pub struct Certified {
 
 /// The constants that the bounds need; `None` where undefined or unknown.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Constants {
     /// `U_max`.
     pub u_max: f64,
@@ -149,7 +170,19 @@ pub struct Constants {
 }
 
 /// The verdicts, constants and advice for a pair.
+///
+/// ```
+/// use querist_theory::certificate::{Claim, certify};
+/// use querist_theory::equivalent::Queried;
+///
+/// let certificate = certify(&Queried::parse("logistic", "margin:mu=0.5")?);
+/// assert_eq!((certificate.loss.as_str(), certificate.rule.as_str()), ("logistic", "margin:mu=0.5"));
+/// assert_eq!(certificate.claims.len(), Claim::ALL.len());
+/// assert_eq!(certificate.constants.u_max, 1.0);
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Certificate {
     /// The loss's name.
     pub loss: String,

@@ -15,6 +15,15 @@ use crate::registry::{NameError, Named};
 use crate::uncertainty::{self, Uncertainty, UncertaintyFacts};
 
 /// The equivalent loss of `loss` queried by `rule`: slope U·ℓ′.
+///
+/// ```
+/// use querist_theory::{equivalent::Queried, loss::Loss};
+///
+/// let pair = Queried::parse("squared-hinge", "margin:mu=1")?;
+/// assert_eq!((pair.rule().at(-3.0), pair.loss().slope(-3.0)), (0.25, -8.0));
+/// assert_eq!(pair.slope(-3.0), -2.0);
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
 #[derive(Debug)]
 pub struct Queried {
     loss: Named<dyn Loss>,
@@ -184,6 +193,7 @@ impl Queried {
 
 /// The values and derivatives of a pair in the probability coordinate.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct AtProbability {
     /// U.
     pub uncertainty: f64,

@@ -54,6 +54,7 @@ pub struct Expression {
 
 /// A syntax error in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExpressionError {
     /// The position of the offending character in the original text, counted from one.
     /// It is just past the last character if the text ends too early.

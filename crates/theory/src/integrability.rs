@@ -16,6 +16,7 @@ pub fn curl(score: &dyn VectorScore, logits: &[f64], label: usize, i: usize, j: 
 
 /// A point where the curl is certainly not zero.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Curl {
     /// The logits.
     pub logits: Vec<f64>,

@@ -74,6 +74,7 @@ pub(crate) fn sharp_middle(enclosure: Interval) -> Option<f64> {
 
 /// The leading term of ψ at 0: coefficient·z^power.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Start {
     /// The coefficient.
     pub coefficient: f64,

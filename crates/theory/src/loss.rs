@@ -50,6 +50,14 @@ pub fn parse(text: &str) -> Result<Named<dyn Loss>, NameError> {
 }
 
 /// A loss of the signed margin s = y·ŷ; for regression, of the prediction at a fixed target.
+///
+/// ```
+/// use querist_theory::loss::{Hinge, Loss};
+///
+/// assert_eq!((Hinge.value(0.25), Hinge.slope(0.25)), (0.75, -1.0));
+/// assert_eq!((Hinge.value(2.0), Hinge.slope(2.0)), (0.0, 0.0));
+/// assert!(Hinge.facts().convex.is_some());
+/// ```
 pub trait Loss: Debug + Send + Sync {
     /// Returns ℓ(s).
     fn value(&self, s: f64) -> f64;

@@ -52,6 +52,7 @@ pub enum ParamKind {
 
 /// A parameter out of its range.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ParamError {
     /// The parameter and its value, `mu = -1`.
     pub found: String,

@@ -65,6 +65,15 @@ pub fn parse(text: &str, loss: &Named<dyn Loss>) -> Result<Named<dyn Uncertainty
 }
 
 /// The probability of querying a label at score v. Even in v.
+///
+/// ```
+/// use querist_theory::uncertainty::{Margin, Uncertainty};
+///
+/// let rule = Margin::new(2.0)?;
+/// assert_eq!((rule.at(0.0), rule.at(1.5), rule.at(-1.5)), (1.0, 0.25, 0.25));
+/// assert_eq!(rule.facts().max, 1.0);
+/// # Ok::<(), querist_theory::registry::ParamError>(())
+/// ```
 pub trait Uncertainty: Debug + Send + Sync {
     /// Returns U(v).
     fn at(&self, v: f64) -> f64;

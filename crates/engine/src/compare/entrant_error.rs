@@ -7,6 +7,7 @@ use crate::settings::IllegalSettings;
 
 /// An error for an entrant whose learner cannot be created.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EntrantError {
     /// The name of the entrant.
     pub entrant: String,
@@ -16,6 +17,7 @@ pub struct EntrantError {
 
 /// A reason why the learner of an entrant cannot be created.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum EntrantFault {
     /// The loss can be learned by steps, but not by a fit.
     NoFit(NoFit),

@@ -6,6 +6,7 @@ use crate::stats::{deviation, mean, student_quantile};
 
 /// The learning curve of one entrant over all its runs.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Curve {
     /// The points of the curve.
     pub stages: Vec<Stage>,
@@ -15,6 +16,7 @@ pub struct Curve {
 
 /// The scores of all seeds at one number of labels.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Stage {
     /// The number of labels.
     pub labels: u64,
@@ -26,6 +28,7 @@ pub struct Stage {
 
 /// A number with its 95 % interval, whose ends are NaN for a single seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SeedInterval {
     /// The estimate.
     pub middle: f64,

@@ -5,6 +5,7 @@ use crate::stats::mean;
 
 /// The result of comparing entrants with random sampling.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ComparisonVerdict {
     /// The winner.
     pub winner: Winner,

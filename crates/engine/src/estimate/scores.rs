@@ -31,6 +31,7 @@ pub struct ClassScores {
 
 /// The scores of a classifier on a whole pool.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Scores {
     /// The fraction of items that are classified correctly.
     pub accuracy: Estimate,

@@ -14,6 +14,7 @@ pub(super) struct Newton {
 
 /// The end of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NewtonEnd {
     /// ‖∇F‖ at the end.
     pub gradient: f64,

@@ -13,6 +13,7 @@ use crate::stop::{Better, Progress, accuracy_readings};
 /// without its fold. So the estimate is of a model of four fifths of the answers, a little worse than the current
 /// model.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Assessment {
     /// Accuracy, or the mean loss for numbers.
     pub score: Estimate,

@@ -39,6 +39,32 @@ pub struct LabeledDraw<'a> {
 
 /// A pool's learner that fits a model to all answers after each batch. It draws without replacement. Its random numbers
 /// and probabilities are those of a learner that takes steps, except for the cold start, which draws uniformly.
+///
+/// ```
+/// use querist_engine::fit::Refit;
+/// use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings};
+/// use querist_rows::{DenseRows, Rows};
+/// # use querist_engine::learner::Learner;
+/// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+/// # use querist_engine::step::{StepSize, Steps};
+/// # use querist_engine::stream::Rules;
+/// # use querist_engine::task::Labels;
+/// # use querist_engine::{rule, task};
+///
+/// let rows = Rows::Dense(DenseRows::from_values(1, vec![-1.0, -0.1, 0.2, 0.9]).expect("whole rows"));
+/// let task = task::parse("logistic", Labels::Binary)?;
+/// let refit = Refit::new(&*task, true, rows.empty_like(), None, 1)?;
+/// # let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+/// # let learner = Learner::new(task, true, 1, optimizer, Steps::new(StepSize::Auto), None)?;
+/// # let rules = Rules::only(rule::parse("entropy", "logistic", Labels::Binary)?);
+/// let (objective, labels) = (Objective::AsAsked, Labels::Binary);
+/// let settings = RefitSettings { draw: Draw::Scan, seed: 1, refit, objective, labels };
+/// let mut pool = RefitPool::new(learner, rules, rows.len(), settings)?;
+/// let drawn = pool.ask(&rows).expect("four rows are left");
+/// pool.answer(&[(rows.row(drawn.row), drawn, 1.0)])?;
+/// assert_eq!((pool.refit().answers(), pool.left()), (1, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RefitPool {
     pub(super) sampler: PoolSampler,

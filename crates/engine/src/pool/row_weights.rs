@@ -28,6 +28,7 @@ pub struct RowWeights {
 /// A row drawn by its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
+#[non_exhaustive]
 pub struct WeightedDraw {
     /// The index of the row.
     pub row: usize,

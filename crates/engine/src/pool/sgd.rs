@@ -20,6 +20,31 @@ pub struct SgdSettings {
 }
 
 /// A pool's learner that takes a gradient step for each answer, or one step for each batch of answers.
+///
+/// ```
+/// use querist_engine::pool::{Draw, PoolLearner, Replacement, SgdPool, SgdSettings};
+/// use querist_engine::stream::{Importance, Rules};
+/// use querist_rows::{DenseRows, Rows};
+/// # use querist_engine::learner::Learner;
+/// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+/// # use querist_engine::step::{StepSize, Steps};
+/// # use querist_engine::task::Labels;
+/// # use querist_engine::{rule, task};
+///
+/// let rows = Rows::Dense(DenseRows::from_values(1, vec![-1.0, -0.1, 0.2, 0.9]).expect("whole rows"));
+/// # let task = task::parse("logistic", Labels::Binary)?;
+/// # let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+/// # let learner = Learner::new(task, true, 1, optimizer, Steps::new(StepSize::Auto), None)?;
+/// let rules = Rules::only(rule::parse("entropy", "logistic", Labels::Binary)?);
+/// let (replacement, importance) = (Replacement::Without, Importance::Equivalent);
+/// let settings = SgdSettings { draw: Draw::Top, replacement, importance, seed: 1 };
+/// let mut pool = SgdPool::new(learner, rules, rows.len(), settings)?;
+/// let drawn = pool.ask(&rows).expect("four rows are left");
+/// assert_eq!(drawn.row, 0, "without a model all rows are equally uncertain, and the first is drawn");
+/// pool.answer(&[(rows.row(drawn.row), drawn, -1.0)])?;
+/// assert_eq!((pool.answered(), pool.left()), (1, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SgdPool {
     sampler: PoolSampler,

@@ -52,9 +52,9 @@ pub fn rule(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameErr
     let parsed = rule::parse(&rule::in_pool(name, labels), loss_name, labels)?;
     let needs = match &parsed {
         Rule::ConditionalLoss(_) => "the answers of its run",
-        Rule::Relative(rule) if !rule.is_of_gaps() => "to know which class has the fewest answers",
+        Rule::Relative(rule) if !rule.is_of_gaps() => "the number of answers of each class",
         _ => return Ok(parsed),
     };
-    let message = format!("needs {needs}, and a model file does not say; name another rule");
+    let message = format!("needs {needs}, which a model file does not have; use another rule");
     Err(NameError { name: name.to_owned(), message })
 }

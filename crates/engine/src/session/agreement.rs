@@ -6,6 +6,7 @@ use super::ask::AskState;
 
 /// The agreement of annotators on items with several labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Agreement {
     /// The number of such items.
     pub items: usize,

@@ -21,6 +21,7 @@ pub enum AnswerOutcome {
 
 /// A reason to reject an answer or an undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rejection {
     /// There is no such ask.
     UnknownAsk,
@@ -54,6 +55,7 @@ impl Display for Rejection {
 
 /// An answer as shown to its annotator.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct AnswerSummary {
     /// The number of the answer.
     pub answer: AnswerId,
@@ -65,6 +67,7 @@ pub struct AnswerSummary {
 
 /// The item of an ask.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct AskedItem<'a> {
     /// Its row in the pool; `None` if the pool no longer has the item with the content that was shown.
     pub row: Option<RowId>,

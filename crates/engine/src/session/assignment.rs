@@ -10,6 +10,7 @@ use crate::task::Labels;
 
 /// The assignment of an annotator, and the state of the remaining work.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Assignment {
     /// The assigned asks, in the order to show them.
     pub asks: Vec<AskId>,

@@ -10,6 +10,18 @@ use crate::digest::Digest;
 use crate::exact;
 
 /// A time, by two clocks.
+///
+/// ```
+/// use std::time::{Instant, SystemTime};
+///
+/// use querist_engine::session::SessionTime;
+///
+/// let started = Instant::now();
+/// let clock = SystemTime::UNIX_EPOCH.elapsed()?.as_millis() as u64;
+/// let now = SessionTime { tick: started.elapsed().as_millis() as u64, clock };
+/// assert!(now.tick < now.clock);
+/// # Ok::<(), std::time::SystemTimeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionTime {
     /// Milliseconds of a monotonic clock, used for leases.
@@ -19,6 +31,14 @@ pub struct SessionTime {
 }
 
 /// An annotator's response to an item.
+///
+/// ```
+/// use querist_engine::session::{LabelValue, Response};
+///
+/// let responses = [Response::Label(LabelValue(1.0)), Response::Skip, Response::Unsure];
+/// let labels = responses.iter().filter(|response| matches!(response, Response::Label(_)));
+/// assert_eq!(labels.count(), 1);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
@@ -82,6 +102,17 @@ pub struct PredictedLabel {
 }
 
 /// An event of a session. The names of variants and fields are those of the ledger.
+///
+/// ```
+/// use querist_engine::session::{AnswerId, AskId, Response, SessionEvent};
+///
+/// let (answer, ask, response) = (AnswerId::new(1), AskId::new(1), Response::Unsure);
+/// let (annotator, key) = ("Ada".into(), "answer-1".into());
+/// let answered = SessionEvent::Answered { answer, ask, response, annotator, key, at: 1000 };
+/// let events = [SessionEvent::Started { items: 4, imported: 0, at: 0 }, answered];
+/// let answers = events.iter().filter(|event| matches!(event, SessionEvent::Answered { .. }));
+/// assert_eq!(answers.count(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionEvent {

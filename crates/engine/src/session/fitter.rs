@@ -33,6 +33,7 @@ pub struct AnsweredDraw {
 
 /// The result of a training job.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FittedModel {
     /// The parameters: weights feature by feature, intercepts last.
     pub parameters: Vec<f64>,
@@ -56,6 +57,54 @@ pub struct FittedModel {
 
 /// A worker that trains job after job. If a job extends the last one, training continues from there, with the same
 /// result.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use querist_engine::session::{BackgroundFitter, FitJob, LabelValue, RowId};
+/// # use querist_engine::task::Labels;
+/// # use querist_engine::fit::Refit;
+/// # use querist_engine::learner::Learner;
+/// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+/// # use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
+/// # use querist_engine::session::LabelingPool;
+/// # use querist_engine::step::{StepSize, Steps};
+/// # use querist_engine::stop::StopRule;
+/// # use querist_engine::stream::Rules;
+/// # use querist_engine::{rule, task};
+/// # use querist_rows::{DenseRows, Rows};
+///
+/// # let values = vec![-1.0, -0.1, 0.2, 0.9];
+/// # let rows = Rows::Dense(DenseRows::from_values(1, values).expect("whole rows"));
+/// # let learner = || {
+/// #     let task = || task::parse("logistic", Labels::Binary).unwrap();
+/// #     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+/// #     let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None).unwrap();
+/// #     let rules = Rules::only(rule::parse("entropy", "logistic", Labels::Binary).unwrap());
+/// #     let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
+/// #     let (objective, labels) = (Objective::AsAsked, Labels::Binary);
+/// #     let settings = RefitSettings { draw: Draw::Scan, seed: 1, refit, objective, labels };
+/// #     RefitPool::new(learner, rules, 4, settings).unwrap()
+/// # };
+/// # let pool = LabelingPool {
+/// #     rows,
+/// #     renumbered: None,
+/// #     ids: vec!["a".into(), "b".into(), "c".into(), "d".into()],
+/// #     content: Box::new(|row| row.0.to_string()),
+/// #     fingerprints: vec![0; 4],
+/// #     hidden: vec![],
+/// #     imported: vec![],
+/// #     changed_imports: vec![],
+/// #     learner: Box::new(learner),
+/// #     stop: StopRule::Budget(4),
+/// # };
+/// // `pool` is a `LabelingPool` of items with the features −1, −0.1, 0.2 and 0.9.
+/// let mut fitter = BackgroundFitter::new(Arc::new(pool));
+/// let seed_labels = vec![(RowId(0), LabelValue(-1.0)), (RowId(3), LabelValue(1.0))];
+/// let model = fitter.fit(&FitJob { seed_labels, draws: vec![], askable: 2 });
+/// assert_eq!((model.labels, model.is_cold), (2, true));
+/// assert!(0.0 < model.parameters[0], "the weight of the feature");
+/// ```
 pub struct BackgroundFitter {
     pool: Arc<LabelingPool>,
     learner: RefitPool,

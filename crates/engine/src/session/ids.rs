@@ -76,6 +76,15 @@ sequential_id! {
 pub struct RowId(pub usize);
 
 /// The value of a label: −1 or +1 for two classes, the index of one of K classes, or a number.
+///
+/// ```
+/// use querist_engine::session::LabelValue;
+/// use querist_engine::task::Labels;
+///
+/// let label = LabelValue(Labels::Binary.label(0));
+/// assert_eq!(label, LabelValue(-1.0));
+/// assert_eq!(label.to_string(), "-1");
+/// ```
 #[derive(Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct LabelValue(#[serde(with = "exact")] pub f64);

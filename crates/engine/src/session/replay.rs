@@ -46,6 +46,7 @@ impl ReplayPlan {
 
 /// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ReplayReport {
     /// The number of draws reproduced exactly: the item, its U, the sum and the prediction.
     pub draws: u64,

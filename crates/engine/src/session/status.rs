@@ -9,6 +9,7 @@ use crate::stop::Advice;
 
 /// The status of a session.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SessionStatus<'a> {
     /// The names of annotators, with the number of their active labels.
     pub annotators: Vec<(Arc<str>, usize)>,

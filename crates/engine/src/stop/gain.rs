@@ -17,6 +17,7 @@ pub struct Gain {
 
 /// The number of further labels needed for a target; `None` if it exceeds the limit of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Needed {
     /// The number if the score equals its estimate and the distance to the limit shrinks as 1/√labels.
     pub expected: Option<usize>,
