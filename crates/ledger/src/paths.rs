@@ -15,12 +15,14 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Returns the full path of an existing, non-empty file.
+/// Returns the full path of an existing file of at least two bytes. `SQLite` takes a file of one byte for an empty one,
+/// and deletes the journal of an empty file when it opens it.
 pub(crate) fn existing(path: &Path) -> Result<PathBuf, LedgerFault> {
     let path = path.canonicalize()?;
     match fs::metadata(&path)? {
         found if !found.is_file() => Err(LedgerFault::NotAFile),
         found if found.len() == 0 => Err(LedgerFault::NotALedger { found: "an empty file".to_owned() }),
+        found if found.len() == 1 => Err(LedgerFault::NotALedger { found: "a file of one byte".to_owned() }),
         _ => Ok(path),
     }
 }

@@ -80,6 +80,8 @@ pub(crate) struct CommandResult {
     stderr: String,
     /// The file that the command wrote; a ledger as its events and contents.
     product: Vec<String>,
+    /// The command changed the ledger or its journal, although it only reads them.
+    is_ledger_changed: bool,
 }
 
 /// The results of a command on an intact ledger and on its intact prefixes.
@@ -108,10 +110,13 @@ impl LedgerCommand {
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let product = self.product.map_or(vec![], |product| read_product(&folder.join(product)));
-        if self.kind != AccessKind::Purge {
-            assert!(specimen.is_unchanged(folder), "{} changed the ledger", self.name());
+        CommandResult {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+            product,
+            is_ledger_changed: self.kind != AccessKind::Purge && !specimen.is_unchanged(folder),
         }
-        CommandResult { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr), product }
     }
 
     /// Runs the command on the whole ledger and on its prefixes, all intact.
@@ -123,7 +128,10 @@ impl LedgerCommand {
 
     /// Returns the verdict on the result for a damaged ledger, or what is wrong with it.
     pub(crate) fn judge(&self, outcome: &CommandResult, expected: &ExpectedResults) -> Result<DamageVerdict, String> {
-        let CommandResult { code, stdout, stderr, product } = outcome;
+        let CommandResult { code, stdout, stderr, product, is_ledger_changed } = outcome;
+        if *is_ledger_changed {
+            return Err("the ledger was changed".to_owned());
+        }
         if stderr.contains("panicked") {
             return Err("a panic".to_owned());
         }
@@ -186,7 +194,7 @@ fn serve(command: &mut Command) -> CommandResult {
         assert!(!stderr.contains("panicked"), "{stderr}");
         stderr.clear();
     }
-    CommandResult { code, stdout, stderr, product: vec![] }
+    CommandResult { code, stdout, stderr, product: vec![], is_ledger_changed: false }
 }
 
 fn end(child: &mut Child, code: Option<i32>) -> Option<i32> {

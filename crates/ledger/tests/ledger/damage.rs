@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use querist_ledger::{Ledger, salvage};
+use querist_ledger::{Inspection, Ledger, salvage};
 
 use crate::support::{batch, ledger_of, read_texts, record, texts};
 
@@ -145,6 +145,23 @@ fn a_damaged_log_yields_whole_batches() {
 
 /// If any stored content has a wrong digest, a content that is missing under its digest counts as damaged, not as
 /// purged.
+/// SQLite deletes the journal of a file that it takes for an empty one.
+#[test]
+fn opening_a_truncated_ledger_keeps_its_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ledger");
+    let journal = folder.path().join("run.ledger-wal");
+    ledger_of(&path, 2);
+    for length in 0..120 {
+        fs::write(&path, vec![0x53; length]).unwrap();
+        fs::write(&journal, b"the journal").unwrap();
+        let target = folder.path().join(format!("{length}.salvaged"));
+        assert!(Ledger::read(&path).is_err() && salvage(&path, target).is_err() && Inspection::of(&path).is_err());
+        assert!(Ledger::open(&path).is_err(), "{length} bytes");
+        assert_eq!(fs::read(&journal).unwrap(), b"the journal", "{length} bytes");
+    }
+}
+
 #[test]
 fn a_content_with_a_wrong_digest_is_not_reported_as_purged() {
     let folder = tempfile::tempdir().unwrap();
