@@ -1,22 +1,18 @@
 //! Parsing of decimal numbers, rounded once to `f64`.
 //!
-//! For short decimals, the digits and the power of ten are exact in `f64`. One multiplication or division then
-//! suffices, which IEEE rounds correctly (Clinger 1990). The standard library parses all others. Features are then
-//! rounded once more to `f32`.
+//! For short decimals, the digits and the power of ten are exact in `f64`. One division then suffices, which IEEE rounds
+//! correctly (Clinger 1990). The crate `fast-float2` parses all others. Features are then rounded once more to `f32`.
 
 use crate::error::{DataFault, quoted};
 
-/// The powers of ten that `f64` represents exactly.
-pub(crate) const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
-];
+/// The powers of ten of the digits after the point.
+const POWERS: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 
 /// The bound 2⁵³ up to which all whole numbers are exact in `f64`.
 pub(crate) const EXACT: u64 = 1 << 53;
 
 /// The powers of ten that shift digits to the left.
-const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+const SHIFTS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// The byte `0`, eight times; XOR with it maps digits to 0 to 9.
 pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -83,23 +79,12 @@ pub(crate) fn spaced(window: &[u8; 24], start: usize) -> Option<(f64, usize)> {
 /// Does the same as `prefix` for any number.
 #[inline(never)]
 fn longer(bytes: &[u8]) -> (f64, usize) {
-    let Some(&sign) = bytes.first() else { return (0.0, 0) };
-    let start = usize::from(sign == b'-' || sign == b'+');
-    let mut digits: u64 = 0;
-    let mut at = start;
-    while let Some(digit) = digit(bytes, at) {
-        digits = digits.wrapping_mul(10).wrapping_add(digit);
-        at += 1;
+    let is_signed = matches!(bytes, [b'-' | b'+', ..]);
+    match bytes.get(usize::from(is_signed)) {
+        Some(b'0'..=b'9' | b'.') => fast_float2::parse_partial(bytes).unwrap_or((0.0, 0)),
+        // Words such as `inf` and `nan` are no numbers here.
+        _ => (0.0, 0),
     }
-    if let Some([b'.', eight @ ..]) = bytes[at..].first_chunk::<9>() {
-        let (part, count) = leading(*eight);
-        let short = at - start < 9 && count < 8 && start < at + count && eight[count] | 0x20 != b'e';
-        let digits = digits.wrapping_mul(SHIFTS[count]).wrapping_add(part);
-        if short && digits <= EXACT {
-            return (signed(digits.cast_signed() as f64 / POWERS[count], sign), at + 1 + count);
-        }
-    }
-    general(bytes, sign, start, at, digits).unwrap_or((0.0, 0))
 }
 
 /// Returns the digit at this position.
@@ -109,56 +94,10 @@ pub(crate) fn digit(bytes: &[u8], at: usize) -> Option<u64> {
     (digit < 10).then_some(u64::from(digit))
 }
 
-/// Does the same for any number of digits; `at` is the end of those before the point.
-fn general(bytes: &[u8], sign: u8, start: usize, mut at: usize, mut digits: u64) -> Option<(f64, usize)> {
-    let mut n_digits = at - start;
-    let mut power = 0_i32;
-    if bytes.get(at) == Some(&b'.') {
-        let point = at + 1;
-        at = run(bytes, point, &mut digits);
-        n_digits += at - point;
-        power = -i32::try_from(at - point).unwrap_or(i32::MAX);
-    }
-    if n_digits == 0 {
-        return None;
-    }
-    if matches!(bytes.get(at), Some(b'e' | b'E')) {
-        let (exponent, end) = exponent(bytes, at + 1)?;
-        power = power.saturating_add(exponent);
-        at = end;
-    }
-    // With twenty digits or more, `digits` may have overflowed.
-    if n_digits < 20 && digits <= EXACT && power.unsigned_abs() <= 22 {
-        let scale = POWERS[power.unsigned_abs() as usize];
-        let digits = digits.cast_signed() as f64;
-        let size = if power <= 0 { digits / scale } else { digits * scale };
-        return Some((signed(size, sign), at));
-    }
-    let text = std::str::from_utf8(&bytes[..at]).ok()?;
-    Some((text.parse().ok()?, at))
-}
-
 /// Applies a sign without a branch. Signs are like coin flips, so that a branch would be mispredicted half of the time.
 #[inline]
 fn signed(size: f64, sign: u8) -> f64 {
     f64::from_bits(size.to_bits() | u64::from(sign == b'-') << 63)
-}
-
-/// Appends a run of digits to a number and returns the end of the run.
-fn run(bytes: &[u8], mut at: usize, digits: &mut u64) -> usize {
-    while let Some(eight) = bytes[at..].first_chunk() {
-        let (value, count) = leading(*eight);
-        *digits = digits.wrapping_mul(SHIFTS[count]).wrapping_add(value);
-        at += count;
-        if count < 8 {
-            return at;
-        }
-    }
-    while let Some(digit) = digit(bytes, at) {
-        *digits = digits.wrapping_mul(10).wrapping_add(digit);
-        at += 1;
-    }
-    at
 }
 
 /// Returns the value and the number of the leading digits of eight bytes, computed in parallel.
@@ -181,21 +120,6 @@ pub(crate) fn spelled(digits: u64) -> u64 {
     let odd = (pairs & EVERY_FOURTH).wrapping_mul(100 + (1_000_000 << 32));
     let even = (pairs >> 16 & EVERY_FOURTH).wrapping_mul(1 + (10_000 << 32));
     odd.wrapping_add(even) >> 32
-}
-
-/// Parses the exponent that begins here and returns it with its end.
-fn exponent(bytes: &[u8], mut at: usize) -> Option<(i32, usize)> {
-    let negative = bytes.get(at) == Some(&b'-');
-    if matches!(bytes.get(at), Some(b'-' | b'+')) {
-        at += 1;
-    }
-    let start = at;
-    let mut size = 0_i32;
-    while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
-        size = size.saturating_mul(10).saturating_add(i32::from(digit - b'0'));
-        at += 1;
-    }
-    (start < at).then_some((if negative { -size } else { size }, at))
 }
 
 /// Parses all these bytes as a number, ignoring whitespace around it; infinite if it is too large.
