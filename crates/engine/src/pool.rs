@@ -176,6 +176,8 @@ impl Display for NoRow {
     }
 }
 
+impl std::error::Error for NoRow {}
+
 /// A learner that draws rows from a pool and learns from their labels.
 ///
 /// ```

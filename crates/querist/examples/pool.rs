@@ -18,11 +18,11 @@ fn main() -> Result<()> {
 
     let mut pool = LearnerBuilder::new(Labels::Binary).seed(1).pool(&rows)?;
     for _ in 0..150 {
-        let drawn = pool.ask(&rows).expect("rows are left");
+        let drawn = pool.ask(&rows)?;
         pool.answer(&[(rows.row(drawn.row), drawn, label(drawn.row))])?;
     }
 
-    let assessment = pool.assess(Some(&rows)).expect("150 labels are enough");
+    let assessment = pool.assess(Some(&rows))?;
     let (score, truth) = (assessment.score, accuracy(&pool, &rows, label));
     println!("{} of {} rows labeled", pool.answered(), rows.len());
     println!("estimated accuracy {:.3}, 95 % interval {:.3} to {:.3}", score.value, score.low, score.high);

@@ -6,6 +6,8 @@ use std::io;
 use querist_data::{DataError, EncoderError};
 use querist_engine::fit::NoFit;
 use querist_engine::learner::Diverged;
+use querist_engine::pool::{NoRow, NotAssessed};
+use querist_engine::session::Rejection;
 use querist_engine::settings::IllegalSettings;
 use querist_ledger::{LedgerError, ModelError, RecordError, WriteError};
 use querist_theory::registry::NameError;
@@ -44,6 +46,12 @@ pub enum Error {
     Fit(NoFit),
     /// The learner diverged.
     Diverged(Diverged),
+    /// No row can be drawn from the pool.
+    Draw(NoRow),
+    /// A pool that cannot be assessed.
+    Assess(NotAssessed),
+    /// An answer or an undo that the session rejects.
+    Rejected(Rejection),
     /// JSON that cannot be read or written.
     Json(serde_json::Error),
     /// Any other failure to read or write.
@@ -74,6 +82,9 @@ impl Display for Error {
             Self::Settings(error) => error.fmt(f),
             Self::Fit(error) => error.fmt(f),
             Self::Diverged(error) => error.fmt(f),
+            Self::Draw(error) => error.fmt(f),
+            Self::Assess(error) => error.fmt(f),
+            Self::Rejected(error) => error.fmt(f),
             Self::Json(error) => error.fmt(f),
             Self::Io(error) => error.fmt(f),
             Self::During { what, .. } => f.write_str(what),
@@ -115,6 +126,9 @@ from!(
     Settings(IllegalSettings),
     Fit(NoFit),
     Diverged(Diverged),
+    Draw(NoRow),
+    Assess(NotAssessed),
+    Rejected(Rejection),
     Json(serde_json::Error),
     Io(io::Error),
 );

@@ -8,6 +8,7 @@ use crate::estimate::{
 };
 use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
+use std::fmt::{self, Display};
 
 /// The performance of a fitting learner on its pool, by the labels it asked for. Every answer is judged by a fit
 /// without its fold. So the estimate is of a model of four fifths of the answers, a little worse than the current
@@ -39,6 +40,22 @@ pub enum NotAssessed {
     /// The draws are invalid.
     Draws(Invalid),
 }
+
+impl Display for NotAssessed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoProbabilities => {
+                write!(
+                    f,
+                    "rows were drawn without probabilities, so nothing can be estimated; use the draw scan or reject"
+                )
+            }
+            Self::Draws(invalid) => invalid.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NotAssessed {}
 
 /// The least number of answers for a model.
 const FEWEST: usize = 10;

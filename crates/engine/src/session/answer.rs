@@ -53,6 +53,8 @@ impl Display for Rejection {
     }
 }
 
+impl std::error::Error for Rejection {}
+
 /// An answer as shown to its annotator.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
