@@ -6,18 +6,15 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use querist_data::{Batch, Input, ReadOptions, RequiredLabels, RowStream};
+use querist_data::Batch;
 use querist_rows::{Row, Sparse};
 
-use crate::Bench;
-use crate::data;
 use crate::line::{Figures, Measurement};
 use crate::measure::{cpu_ns, medians};
+use crate::{Bench, data, text};
 
 /// Our own parsing must be faster by a third, or a crate should replace it.
 const BAR: f64 = 0.67;
-/// Rows per call, as on the command line.
-const BLOCK: usize = 256;
 /// Bytes per read of the crates' readers.
 const BUFFER: usize = 1 << 16;
 
@@ -110,16 +107,10 @@ impl TextFile {
     }
 
     fn read_by_us(&self, path: &Path) -> anyhow::Result<()> {
-        let options = ReadOptions {
-            required_labels: RequiredLabels::Binary,
-            standardize: false,
-            hash_bits: 20,
-            ..ReadOptions::default()
-        };
-        let mut stream = RowStream::open(&Input::File(path.to_owned()), &options)?;
+        let mut stream = text::open(path)?;
         let (mut batch, mut n_rows) = (Batch::default(), 0);
         loop {
-            match stream.next(BLOCK, &mut batch)? {
+            match stream.next(text::BLOCK, &mut batch)? {
                 0 => break,
                 n => n_rows += n,
             }

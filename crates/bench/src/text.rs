@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-use querist_data::{Batch, Input, ReadOptions, RequiredLabels, RowStream};
+use querist_data::{Batch, DataError, Input, ReadOptions, RequiredLabels, RowStream};
 use querist_engine::stream::Trace;
 
 use crate::line::{Figures, Measurement};
@@ -18,7 +18,7 @@ const CASES: [(&str, usize); 5] =
     [("2", 1_000_000), ("30", 200_000), ("100", 60_000), ("50/10000", 200_000), ("50/1000000", 1_000_000)];
 const STEP: f64 = 0.01;
 /// Rows per call, as on the command line.
-const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 256;
 
 /// One format of one case, with its measured times.
 struct Case {
@@ -89,8 +89,8 @@ impl Case {
     }
 }
 
-/// Reads and learns like the command line.
-fn learn(path: &Path) -> anyhow::Result<()> {
+/// Opens a file of numbers with labels of two classes.
+pub(crate) fn open(path: &Path) -> Result<RowStream, DataError> {
     // Vowpal Wabbit gets the same number of bits for the largest case: a million numbered features.
     let options = ReadOptions {
         required_labels: RequiredLabels::Binary,
@@ -98,7 +98,12 @@ fn learn(path: &Path) -> anyhow::Result<()> {
         hash_bits: 20,
         ..ReadOptions::default()
     };
-    let mut stream = RowStream::open(&Input::File(path.to_owned()), &options)?;
+    RowStream::open(&Input::File(path.to_owned()), &options)
+}
+
+/// Reads and learns like the command line.
+fn learn(path: &Path) -> anyhow::Result<()> {
+    let mut stream = open(path)?;
     let mut learner = learner::stream(stream.encoder().dim(), STEP)?;
     let (mut batch, mut trace) = (Batch::default(), Trace::default());
     while 0 < stream.next_with(BLOCK, &mut batch, &mut |features| learner.fetch(features))? {

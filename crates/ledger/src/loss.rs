@@ -75,8 +75,9 @@ struct JournalLoss {
 /// Describes a salvaged ledger by its note, for a warning.
 pub(crate) fn describe_salvage(note: &str) -> String {
     const SHOWN: usize = 5;
-    let note: SalvageNote =
-        serde_json::from_str(note).unwrap_or(SalvageNote { missing: vec![], journal: None, header: None });
+    let Ok(note) = serde_json::from_str::<SalvageNote>(note) else {
+        return format!("salvaged from a damaged ledger; its note cannot be read: {note}");
+    };
     let mut parts = vec![];
     if !note.missing.is_empty() {
         let gap = |(first, last): &(u64, u64)| {

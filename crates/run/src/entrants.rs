@@ -98,7 +98,7 @@ impl EntrantName {
         Ok(Entrant { name: self.to_string(), rule: rule::parse(&rule, loss, labels)?, draw, fit })
     }
 
-    fn is(&self, rule: &str) -> bool {
+    fn has_only_rule(&self, rule: &str) -> bool {
         *self == Self { rule: rule.to_owned(), draw: None, fit: None }
     }
 }
@@ -109,13 +109,13 @@ pub fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) 
     let listed: Vec<EntrantName> = split(list).iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
     // Numbers have no decision boundary.
     let top = (labels != Labels::Numbers).then_some("top");
-    if top.is_none() && listed.iter().any(|name| name.is("top")) {
+    if top.is_none() && listed.iter().any(|name| name.has_only_rule("top")) {
         bail!(
             "`top` takes the rows nearest to the boundary between classes, and numbers have none; use conditional-loss@top"
         );
     }
     let mut names: Vec<EntrantName> = vec!["random".parse()?];
-    names.extend(listed.into_iter().filter(|name| !name.is("random") && !name.is("top")));
+    names.extend(listed.into_iter().filter(|name| !name.has_only_rule("random") && !name.has_only_rule("top")));
     names.extend(top.map(EntrantName::from_str).transpose()?);
     for (index, name) in names.iter().enumerate() {
         if names[..index].contains(name) {
