@@ -32,11 +32,13 @@ pub struct Curl {
 
 /// Searches for a point where an enclosure shows that the curl is not 0.
 ///
-/// The candidates are (1, 0, −1/2, −1, …) and smaller multiples of it, for rules that have decayed to 0 there.
+/// The candidates are (1, 0, −1/2, −1, …), the multiple of it at which the rule says that U varies, and smaller
+/// multiples, for rules that have decayed to 0 there.
 /// The result is the largest curl over the first few labels and planes.
 /// A curl among a few coordinates is a curl of the whole field.
 pub fn find_curl(score: &dyn VectorScore, classes: usize) -> Option<Curl> {
-    [1.0, 0.1, 0.01, 1e-3, 1e-4].into_iter().find_map(|scale| find_curl_at(score, classes, scale))
+    let scales = [1.0].into_iter().chain(score.varying_gap()).chain([0.1, 0.01, 1e-3, 1e-4]);
+    scales.into_iter().find_map(|scale| find_curl_at(score, classes, scale))
 }
 
 fn find_curl_at(score: &dyn VectorScore, classes: usize, scale: f64) -> Option<Curl> {

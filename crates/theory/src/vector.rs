@@ -52,14 +52,14 @@ pub static SCORES: &[Entry<dyn VectorScore>] = &[
     },
     Entry {
         name: boundary::NAME,
-        summary: "(e^(-gap/reach) + base)/(1 + base), with the gap between the two largest logits; a pool finds reach and \
-                  base from share and floor",
+        summary: "(e^(-(gap - from)/reach) + base)/(1 + base), at most 1, with the gap between the two largest logits; a \
+                  pool finds from, reach and base from half and floor",
         params: boundary::PARAMS,
         make: |arguments| {
             let scale = boundary::BoundaryScale::new(arguments)?;
-            Ok(Arc::new(TopTwoRatio::new(scale.mu(), scale.least())?))
+            Ok(Arc::new(TopTwoRatio { from: scale.from(), ..TopTwoRatio::new(scale.mu(), scale.least())? }))
         },
-        samples: &["boundary:reach=0.5"],
+        samples: &["boundary:reach=0.5", "boundary:reach=0.2,from=0.7"],
         source: "label sec:multi_dim",
     },
     Entry {
@@ -97,6 +97,11 @@ pub trait VectorScore: Debug + Send + Sync {
     /// Returns whether U is the same everywhere.
     fn is_constant(&self) -> bool {
         false
+    }
+
+    /// Returns a gap between the two largest logits at which U varies, if the rule is level at small gaps.
+    fn varying_gap(&self) -> Option<f64> {
+        None
     }
 }
 
@@ -244,6 +249,8 @@ impl VectorScore for TopTwoMargin {
 struct TopTwoRatio {
     mu: f64,
     floor: f64,
+    /// The gap between the logits up to which U is 1.
+    from: f64,
 }
 
 impl TopTwoRatio {
@@ -251,11 +258,18 @@ impl TopTwoRatio {
     fn new(mu: f64, floor: f64) -> Result<Self, ParamError> {
         require_size("mu", mu, "mu > 0", 0.0 < mu)?;
         require_size("floor", floor, "0 <= floor < 1", (0.0..1.0).contains(&floor))?;
-        Ok(Self { mu, floor })
+        Ok(Self { mu, floor, from: 0.0 })
     }
 
     fn ratio(&self, largest: f64, second: f64) -> f64 {
-        (1.0 - self.floor) * (second / largest).powf(self.mu)
+        let ratio = second / largest;
+        let beyond = if self.from == 0.0 { ratio } else { (ratio.ln() + self.from).min(0.0).exp() };
+        (1.0 - self.floor) * beyond.powf(self.mu)
+    }
+
+    /// Returns whether U is 1 at this gap between the logits.
+    fn is_level(&self, largest: f64, second: f64) -> bool {
+        0.0 < (second / largest).ln() + self.from
     }
 }
 
@@ -268,7 +282,8 @@ impl VectorScore for TopTwoRatio {
     fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
         // log(p₂/p₁) is the difference of the two logits.
         let (first, second) = top_two(probabilities);
-        let slope = self.mu * self.ratio(probabilities[first], probabilities[second]);
+        let (largest, next) = (probabilities[first], probabilities[second]);
+        let slope = if self.is_level(largest, next) { 0.0 } else { self.mu * self.ratio(largest, next) };
         let mut gradient = vec![0.0; probabilities.len()];
         (gradient[first], gradient[second]) = (-slope, slope);
         gradient
@@ -277,7 +292,14 @@ impl VectorScore for TopTwoRatio {
     fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval> {
         let mu = Interval::point(self.mu);
         let most = Interval::point(1.0) - Interval::point(self.floor);
-        let slope = mu * most * (mu * at.gap).image(Function::Exponential);
+        // The gap is the smaller logit less the larger one, so it is negative.
+        let beyond = at.gap + Interval::point(self.from);
+        let falling = mu * most * (mu * beyond).image(Function::Exponential);
+        let slope = if 0.0 < self.from && 0.0 < beyond.high {
+            if 0.0 < beyond.low { Interval::point(0.0) } else { Interval::new(0.0, falling.high) }
+        } else {
+            falling
+        };
         let mut gradient = vec![Interval::point(0.0); at.probabilities.len()];
         (gradient[at.top_two.0], gradient[at.top_two.1]) = (-slope, slope);
         gradient
@@ -285,6 +307,10 @@ impl VectorScore for TopTwoRatio {
 
     fn max(&self, _classes: usize) -> f64 {
         1.0
+    }
+
+    fn varying_gap(&self) -> Option<f64> {
+        (0.0 < self.from).then(|| self.from + 0.5 / self.mu)
     }
 }
 

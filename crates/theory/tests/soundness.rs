@@ -194,3 +194,16 @@ fn certificates_of_many_classes_are_fast() {
     let nested = (0..4).fold("entropy".to_owned(), |rule, _| format!("product:rule=({rule}),by=({rule})"));
     assert!(Queried::parse("logistic", &nested).is_ok());
 }
+
+/// A rule that is level where the two largest logits are close varies farther away: the curl is there.
+#[test]
+fn rules_with_a_plateau_have_curl() {
+    for rule in ["boundary:reach=0.3,base=0.01,from=1.2", "boundary:reach=0.001,from=3", "boundary:reach=20,from=0.01"]
+    {
+        for classes in [3, 5] {
+            let certificate = certify_classes("softmax-cross-entropy", rule, classes).unwrap();
+            let verdict = certificate.verdict(Claim::Integrable);
+            assert!(matches!(verdict, Verdict::Refuted(_)), "{rule}, {classes} classes: {verdict:?}");
+        }
+    }
+}

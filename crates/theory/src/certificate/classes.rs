@@ -223,6 +223,9 @@ fn advise(certificate: &Certificate, classes: usize) -> Vec<String> {
                  optimizes E[L²]/(2M)"
             ),
         ],
-        _ => vec!["asking at random changes the pace, not the goal".to_owned()],
+        Verdict::Proved(_) => vec!["asking at random changes the pace, not the goal".to_owned()],
+        Verdict::Unknown { .. } => vec![format!(
+            "it is unknown whether this rule has an objective with {classes} classes; `{CONDITIONAL_LOSS}` has one"
+        )],
     }
 }
