@@ -6,9 +6,8 @@
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 use crate::coin::Coin;
-use crate::fit::{self, NoFit, Problem, Refit, minimize};
+use crate::fit::{self, NoFit, Refit};
 use crate::learner::Learner;
-use crate::linear::Linear;
 use crate::narrow::Narrow;
 use crate::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use crate::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings};
@@ -17,14 +16,21 @@ use crate::rule::Rule;
 use crate::step::{StepSize, Steps};
 use crate::stream::{Importance, Rules};
 use crate::task::{Labels, Task};
+use measure::{calibration, measure, measure_full};
 
 mod entrant_error;
+mod joint;
+mod measure;
+mod metric;
 mod summary;
 mod verdict;
 
 pub use entrant_error::{EntrantError, EntrantFault};
+pub use joint::{EntrantTest, JointTest};
+pub use measure::{BINS, ClassCounts, TestScores};
+pub use metric::{Criterion, DefaultMetric, Metric};
 pub use summary::{Curve, SeedInterval, Stage, against, labels_saved, labels_to, summarize};
-pub use verdict::{ComparisonVerdict, Winner, verdict};
+pub use verdict::{ComparisonVerdict, LabelsSaved, Undecided, verdict};
 
 /// A competitor: a rule with a way of drawing and learning.
 #[derive(Clone, Debug)]
@@ -79,15 +85,12 @@ pub enum TestSet<'a> {
     Rows(&'a Rows, &'a [f64]),
 }
 
-/// The number of equal bins of [0, 1].
-pub const BINS: usize = 10;
-
 /// A run of one entrant with one seed.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct EntrantRun {
-    /// (labels, accuracy or R², mean loss) on the test rows.
-    pub points: Vec<(u64, f64, f64)>,
+    /// The number of labels and the scores on the test rows, at each point of the learning curve.
+    pub points: Vec<(u64, TestScores)>,
     /// log₁₀ of n·q for each ask with a known probability q; 0 is the probability of a uniform draw.
     pub chances: Vec<f64>,
     /// Calibration of the last model. For each bin of the probability of its decision: rows, Σ probability, rows
@@ -103,8 +106,28 @@ pub struct EntrantRun {
 pub struct Comparison {
     /// Runs of each entrant, in the order of the seeds.
     pub runs: Vec<Vec<EntrantRun>>,
-    /// The score of a fit to all labels of the pool, for each seed.
-    pub full: Vec<f64>,
+    /// The scores of a fit to all labels of the pool, for each seed; `None` if the loss cannot be fitted.
+    pub full: Vec<Option<TestScores>>,
+}
+
+impl Comparison {
+    /// Returns the value of a metric for the fit to all labels, for each seed; NaN if the loss cannot be fitted.
+    pub fn full_values(&self, criterion: &Criterion) -> Vec<f64> {
+        let value = |scores: &Option<TestScores>| scores.as_ref().map_or(f64::NAN, |scores| criterion.value(scores));
+        self.full.iter().map(value).collect()
+    }
+}
+
+/// A finished piece of a comparison.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct FinishedRun<'a> {
+    /// The index of the entrant; `None` for the fit to all labels.
+    pub entrant: Option<usize>,
+    /// The index of the seed.
+    pub seed: usize,
+    /// The run; empty for the fit to all labels.
+    pub run: &'a EntrantRun,
 }
 
 /// Runs every entrant with every seed and calls `done` after each run, from any thread.
@@ -116,7 +139,7 @@ pub fn run(
     task: &(dyn Fn() -> Box<dyn Task> + Sync),
     entrants: &[Entrant],
     seeds: &[u64],
-    done: &(dyn Fn() + Sync),
+    done: &(dyn Fn(FinishedRun<'_>) + Sync),
 ) -> Result<Comparison, EntrantError> {
     entrants.iter().try_for_each(|entrant| check(&*task(), entrant))?;
     let narrow = NarrowContest::new(contest);
@@ -124,15 +147,15 @@ pub fn run(
     let jobs: Vec<(usize, usize)> =
         (0..seeds.len()).flat_map(|seed| (0..=entrants.len()).map(move |entrant| (entrant, seed))).collect();
     // The last job of a seed is the fit to all labels.
-    let results: Result<Vec<(EntrantRun, f64)>, EntrantError> = jobs
+    let results: Result<Vec<(EntrantRun, Option<TestScores>)>, EntrantError> = jobs
         .into_par_iter()
-        .map(|(entrant, seed)| {
+        .map(|(index, seed)| {
             let split = ContestSplit::new(contest, seeds[seed]);
-            let result = match entrants.get(entrant) {
-                Some(entrant) => (run_entrant(contest, &*task(), task(), entrant, &split, seeds[seed])?, f64::NAN),
-                None => (EntrantRun::default(), full_score(contest, &*task(), &split, seeds[seed])),
+            let result = match entrants.get(index) {
+                Some(entrant) => (run_entrant(contest, &*task(), task(), entrant, &split, seeds[seed])?, None),
+                None => (EntrantRun::default(), measure_full(contest, &*task(), &split, seeds[seed])),
             };
-            done();
+            done(FinishedRun { entrant: (index < entrants.len()).then_some(index), seed, run: &result.0 });
             Ok(result)
         })
         .collect();
@@ -285,8 +308,7 @@ fn run_pool<P: PoolLearner>(
         }
         if is_milestone(before, learner.answered()) || learner.answered() == contest.budget || run.stopped.is_some() {
             let theta = parameters(&learner);
-            let (accuracy, loss) = score(contest, task, split, &theta);
-            run.points.push((learner.answered(), accuracy, loss));
+            run.points.push((learner.answered(), measure(contest, task, split, &theta)));
         }
         if run.stopped.is_some() {
             break;
@@ -334,55 +356,4 @@ fn is_milestone(before: u64, now: u64) -> bool {
     let step = |labels: u64| ((labels.max(1) as f64).log10() * 20.0).floor();
     let round = |labels: u64| (0..40).filter(|power| (25_u64 << power) <= labels).count();
     now <= 20 || step(before) < step(now) || round(before) < round(now)
-}
-
-/// Returns the accuracy, or R² for numbers, and the mean loss.
-fn score(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, theta: &[f64]) -> (f64, f64) {
-    let model = Linear { outputs: task.outputs(), intercept: true };
-    let mut scores = vec![0.0; model.outputs];
-    let (mut n, mut loss, mut right) = (0.0, 0.0, 0.0);
-    let (mut sum, mut squares, mut errors) = (0.0, 0.0, 0.0);
-    for (x, label) in split.test(contest) {
-        model.scores(theta, x, &mut scores);
-        n += 1.0;
-        loss += task.loss(&scores, label);
-        right += f64::from(u8::from(task.decide(&scores) == label));
-        sum += label;
-        squares += label * label;
-        errors += (scores[0] - label) * (scores[0] - label);
-    }
-    if n == 0.0 {
-        return (f64::NAN, f64::NAN);
-    }
-    let variance = squares / n - (sum / n) * (sum / n);
-    let accuracy = if task.is_classification() { right / n } else { 1.0 - errors / n / variance };
-    (accuracy, loss / n)
-}
-
-/// Counts decisions by their probability and correctness; all counts are 0 if the loss defines no probability.
-fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, theta: &[f64]) -> [(u64, f64, u64); BINS] {
-    let mut bins = [(0, 0.0, 0); BINS];
-    let model = Linear { outputs: task.outputs(), intercept: true };
-    let mut scores = vec![0.0; model.outputs];
-    for (x, label) in split.test(contest) {
-        model.scores(theta, x, &mut scores);
-        let Some(probabilities) = task.probabilities(&scores) else { return bins };
-        let confidence = probabilities.iter().copied().fold(0.0, f64::max);
-        let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];
-        bin.0 += 1;
-        bin.1 += confidence;
-        bin.2 += u64::from(task.decide(&scores) == label);
-    }
-    bins
-}
-
-/// Returns the score of a fit to every label of the pool.
-fn full_score(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, seed: u64) -> f64 {
-    let Some(smooth) = task.smooth() else { return f64::NAN };
-    let weights: Vec<f64> = split.is_held.iter().map(|held| if *held { 0.0 } else { 1.0 }).collect();
-    let model = Linear { outputs: task.outputs(), intercept: true };
-    let problem =
-        Problem { task: &*smooth, model, rows: contest.rows, labels: contest.labels, weights: &weights, strength: 1.0 };
-    let problem = Problem { strength: fit::strength(&problem, seed), ..problem };
-    score(contest, task, split, &minimize(&problem).0).0
 }

@@ -4,7 +4,7 @@ mod normal;
 mod student;
 
 pub use normal::normal_quantile;
-pub use student::student_quantile;
+pub use student::{student_quantile, student_two_sided};
 
 /// Returns the mean; NaN for an empty sample.
 pub fn mean(sample: &[f64]) -> f64 {

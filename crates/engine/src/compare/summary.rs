@@ -1,13 +1,16 @@
 //! Learning curves, areas and intervals computed from runs.
 
-use super::EntrantRun;
+use super::{Criterion, EntrantRun, TestScores};
 use crate::coin::Coin;
 use crate::stats::{deviation, mean, student_quantile};
+use crate::stop::Better;
 
 /// The learning curve of one entrant over all its runs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Curve {
+    /// The direction in which scores improve.
+    pub better: Better,
     /// The points of the curve.
     pub stages: Vec<Stage>,
     /// The mean score over the labels of a run, for each seed: the area under its curve.
@@ -20,7 +23,7 @@ pub struct Curve {
 pub struct Stage {
     /// The number of labels.
     pub labels: u64,
-    /// The score of each seed: accuracy, or R².
+    /// The score of each seed, a value of the metric.
     pub scores: Vec<f64>,
     /// The mean loss over the seeds.
     pub loss: f64,
@@ -55,21 +58,24 @@ impl Stage {
     }
 }
 
-/// Computes the learning curve of these runs, up to the number of labels that all of them reached.
-pub fn summarize(runs: &[EntrantRun]) -> Curve {
-    let at = |run: &EntrantRun, labels: u64| run.points.iter().find(|point| point.0 == labels).copied();
+/// Computes the learning curve of these runs in a metric, up to the number of labels that all of them reached.
+pub fn summarize(runs: &[EntrantRun], criterion: &Criterion) -> Curve {
+    fn at(run: &EntrantRun, labels: u64) -> Option<&TestScores> {
+        run.points.iter().find(|point| point.0 == labels).map(|point| &point.1)
+    }
     let first = runs.first().map(|run| run.points.as_slice()).unwrap_or_default();
     let stages: Vec<Stage> = first
         .iter()
         .filter_map(|(labels, ..)| {
             let points: Option<Vec<_>> = runs.iter().map(|run| at(run, *labels)).collect();
             let points = points?;
-            let losses: Vec<f64> = points.iter().map(|point| point.2).collect();
-            Some(Stage { labels: *labels, scores: points.iter().map(|point| point.1).collect(), loss: mean(&losses) })
+            let losses: Vec<f64> = points.iter().map(|scores| scores.loss).collect();
+            let scores = points.iter().map(|scores| criterion.value(scores)).collect();
+            Some(Stage { labels: *labels, scores, loss: mean(&losses) })
         })
         .collect();
     let areas = (0..runs.len()).map(|seed| area(&stages, seed)).collect();
-    Curve { stages, areas }
+    Curve { better: criterion.metric().better(), stages, areas }
 }
 
 /// Returns ∫ score over labels, divided by their range.
@@ -85,10 +91,44 @@ fn area(stages: &[Stage], seed: usize) -> f64 {
 }
 
 impl Curve {
-    /// Returns the mean curve over these seeds, which may repeat, made monotone.
+    /// Returns 1 if a higher score is better, and −1 if a lower one is.
+    fn sign(&self) -> f64 {
+        match self.better {
+            Better::Higher => 1.0,
+            Better::Lower => -1.0,
+        }
+    }
+
+    /// Returns the score that counts as this share of the full score: for a loss, 1/share times it.
+    pub fn goal(&self, full: f64, share: f64) -> f64 {
+        match self.better {
+            Better::Higher => share * full,
+            Better::Lower => full / share,
+        }
+    }
+
+    /// Returns the area for each seed, up to this number of labels.
+    fn areas_to(&self, labels: u64) -> Vec<f64> {
+        let stages = &self.stages[..self.stages.partition_point(|stage| stage.labels <= labels)];
+        (0..self.areas.len()).map(|seed| area(stages, seed)).collect()
+    }
+
+    /// Returns the differences of the areas to those of another curve, for each seed, over the labels that both have.
+    fn differences(&self, other: &Curve) -> Vec<f64> {
+        let last = |curve: &Curve| curve.stages.last().map_or(0, |stage| stage.labels);
+        let labels = last(self).min(last(other));
+        self.areas_to(labels).iter().zip(other.areas_to(labels)).map(|(own, other)| own - other).collect()
+    }
+
+    /// Returns the gain over another curve for each seed: the difference of the areas, positive if this one is better.
+    pub(super) fn gains(&self, other: &Curve) -> Vec<f64> {
+        self.differences(other).iter().map(|difference| self.sign() * difference).collect()
+    }
+
+    /// Returns the mean curve over these seeds, which may repeat, made monotone, with losses negated.
     fn rising(&self, seeds: &[usize]) -> Vec<(f64, f64)> {
         let mean = |stage: &Stage| seeds.iter().map(|seed| stage.scores[*seed]).sum::<f64>() / seeds.len() as f64;
-        let means: Vec<f64> = self.stages.iter().map(mean).collect();
+        let means: Vec<f64> = self.stages.iter().map(|stage| self.sign() * mean(stage)).collect();
         self.stages.iter().map(|stage| stage.labels as f64).zip(isotonic(&means)).collect()
     }
 
@@ -104,7 +144,7 @@ pub fn labels_to(curve: &Curve, score: f64) -> Option<f64> {
     if !(0.0 < score) {
         return None;
     }
-    reach(&curve.rising(&curve.all_seeds()), score)
+    reach(&curve.rising(&curve.all_seeds()), curve.sign() * score)
 }
 
 fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
@@ -114,15 +154,15 @@ fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
     Some(before + (labels - before) * (score - lower) / (mean - lower))
 }
 
-/// Returns the mean difference of two areas, paired by seed.
+/// Returns the mean difference of two areas, paired by seed, over the labels that both curves have.
 pub fn against(curve: &Curve, other: &Curve) -> SeedInterval {
-    paired(&curve.areas, &other.areas, 0.05)
+    interval(&curve.differences(other), 0.05)
 }
 
 /// Returns the fraction of labels that `curve` saves over `other` on the way to a fraction of the full score. A curve
 /// that does not reach it counts as reaching it with its last label; returns `None` if neither does.
 pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<SeedInterval> {
-    let goal = share * mean(full);
+    let goal = curve.goal(mean(full), share);
     labels_to(curve, goal).or(labels_to(other, goal))?;
     saving(curve, other, full, share, 0.05)
 }
@@ -134,7 +174,8 @@ pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, lev
     const RESAMPLES: u64 = 2000;
     let budget = curve.stages.last()?.labels as f64;
     let saved = |seeds: &[usize]| {
-        let goal = share * seeds.iter().map(|seed| full[*seed]).sum::<f64>() / seeds.len() as f64;
+        let full = seeds.iter().map(|seed| full[*seed]).sum::<f64>() / seeds.len() as f64;
+        let goal = curve.sign() * curve.goal(full, share);
         let need = |curve: &Curve| reach(&curve.rising(seeds), goal);
         1.0 - need(curve).unwrap_or(budget) / need(other).unwrap_or(budget)
     };
@@ -153,14 +194,8 @@ pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, lev
     Some(SeedInterval { middle, low: at(0.5 * level), high: at(1.0 - 0.5 * level) })
 }
 
-/// Returns the mean difference of two lists, paired by seed.
-pub(super) fn paired(a: &[f64], b: &[f64], level: f64) -> SeedInterval {
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    interval(&differences, level)
-}
-
 /// Returns Student's interval of a mean, which misses it with probability `level`.
-fn interval(values: &[f64], level: f64) -> SeedInterval {
+pub(super) fn interval(values: &[f64], level: f64) -> SeedInterval {
     let middle = mean(values);
     let half = if values.len() < 2 {
         f64::NAN
@@ -195,13 +230,34 @@ mod tests {
         assert_eq!(isotonic(&[3.0, 2.0, 1.0]), [2.0; 3]);
     }
 
+    fn curve(better: Better, points: &[(u64, f64)]) -> Curve {
+        let stages: Vec<Stage> =
+            points.iter().map(|(labels, score)| Stage { labels: *labels, scores: vec![*score], loss: 0.0 }).collect();
+        Curve { better, areas: vec![area(&stages, 0)], stages }
+    }
+
     #[test]
     fn labels_to_interpolates_between_stages() {
-        let stage = |labels, score| Stage { labels, scores: vec![score], loss: 0.0 };
-        let curve = Curve { stages: vec![stage(10, 0.5), stage(20, 0.7), stage(40, 0.9)], areas: vec![0.7] };
+        let curve = curve(Better::Higher, &[(10, 0.5), (20, 0.7), (40, 0.9)]);
         assert!((labels_to(&curve, 0.8).unwrap() - 30.0).abs() < 1e-9);
         assert_eq!(labels_to(&curve, 0.4), Some(10.0));
         assert_eq!(labels_to(&curve, 0.95), None);
-        assert!((area(&curve.stages, 0) - (0.6 * 10.0 + 0.8 * 20.0) / 30.0).abs() < 1e-15);
+        assert!((curve.areas[0] - (0.6 * 10.0 + 0.8 * 20.0) / 30.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_loss_falls_to_its_goal() {
+        let curve = curve(Better::Lower, &[(10, 0.9), (20, 0.7), (40, 0.5)]);
+        assert_eq!(curve.goal(0.57, 0.95), 0.6);
+        assert!((labels_to(&curve, 0.6).unwrap() - 30.0).abs() < 1e-9);
+        assert_eq!(labels_to(&curve, 0.4), None);
+    }
+
+    #[test]
+    fn gains_are_those_over_the_labels_that_both_curves_have() {
+        let stopped = curve(Better::Lower, &[(10, 0.9), (20, 0.7)]);
+        let random = curve(Better::Lower, &[(10, 0.9), (20, 0.8), (40, 0.1)]);
+        assert!((stopped.gains(&random)[0] - 0.05).abs() < 1e-12);
+        assert!((against(&stopped, &random).middle + 0.05).abs() < 1e-12);
     }
 }

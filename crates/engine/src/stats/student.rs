@@ -32,6 +32,15 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     t.copysign(start)
 }
 
+/// Returns the probability that |t| is at least this large, the two-sided p-value of a t-test; NaN for fewer than one
+/// degree of freedom or a `t` that is NaN.
+pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
+    if !(1.0 <= freedom) || t.is_nan() {
+        return f64::NAN;
+    }
+    if t.is_infinite() { 0.0 } else { 2.0 * UpperTail::new(freedom).at(t.abs()).0 }
+}
+
 /// Returns Fisher's expansion around the normal quantile in 1/ν.
 fn expanded(p: f64, freedom: f64) -> f64 {
     let z = normal_quantile(p);
@@ -119,7 +128,7 @@ fn beta_with_half(a: f64) -> f64 {
 mod tests {
     use std::f64::consts::PI;
 
-    use super::student_quantile;
+    use super::{student_quantile, student_two_sided};
 
     fn check(p: f64, freedom: f64, expected: f64) {
         let found = student_quantile(p, freedom);
@@ -170,5 +179,18 @@ mod tests {
             before = found;
         }
         assert!(student_quantile(0.975, 0.9).is_nan());
+    }
+
+    #[test]
+    fn two_sided_probabilities_invert_quantiles() {
+        for freedom in [1.0, 2.0, 7.0, 19.0, 59.5, 999.0] {
+            for p in [1e-9, 1e-4, 0.01, 0.05, 0.3, 0.9] {
+                let found = student_two_sided(-student_quantile(1.0 - 0.5 * p, freedom), freedom);
+                // 1 − p/2 is rounded to 1e-16.
+                assert!((found / p - 1.0).abs() < 1e-9 + 1e-15 / p, "p = {p}, ν = {freedom}: {found}");
+            }
+        }
+        assert_eq!([student_two_sided(0.0, 3.0), student_two_sided(f64::INFINITY, 3.0)], [1.0, 0.0]);
+        assert!(student_two_sided(f64::NAN, 3.0).is_nan() && student_two_sided(1.0, 0.0).is_nan());
     }
 }
