@@ -11,14 +11,17 @@ mod compact;
 mod factor;
 mod newton;
 mod problem;
+mod span;
 mod strength;
 
 pub use newton::NewtonEnd;
-pub use problem::{INTERCEPT, Problem};
+pub use problem::{AnswerRows, INTERCEPT, Problem};
 pub use strength::SPREAD;
 
 use compact::CompactAnswers;
+use factor::MOST_FACTORED;
 use newton::Newton;
+use span::{MOST_SPANNED, SpanAnswers};
 use strength::Strength;
 
 /// A model fitted to all answers.
@@ -36,6 +39,8 @@ pub struct Refit {
     strength: Strength,
     /// The answers by the features that occur in them, if the rows have many more.
     compact: Option<CompactAnswers>,
+    /// The answers by their coordinates, if they are fewer than the features.
+    span: Option<SpanAnswers>,
 }
 
 /// The error for a loss with kinks that a fit cannot smooth.
@@ -75,9 +80,17 @@ impl Refit {
         let theta = vec![0.0; model.parameters(empty.dim())];
         let strength = Strength::new(strength, seed);
         let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(CompactAnswers::new);
+        let span = (model.outputs == 1 && MOST_FACTORED < empty.dim()).then(SpanAnswers::default);
         let newton = Newton::default();
         let kept = (theta.clone(), newton.clone());
-        Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton, kept, strength, compact })
+        let (labels, items) = (vec![], vec![]);
+        Ok(Self { task, model, rows: empty, labels, items, theta, newton, kept, strength, compact, span })
+    }
+
+    /// Fits in the features themselves, never in the span of the answers. The minimum is the same, but not its last
+    /// digits: runs of version 0.1 were fitted in this way.
+    pub fn by_features(self) -> Self {
+        Self { span: None, ..self }
     }
 
     /// Adds an answer. `item` is its index in the pool.
@@ -88,6 +101,23 @@ impl Refit {
         }
         self.labels.push(label);
         self.items.push(item);
+        self.extend_span();
+    }
+
+    /// Adds the coordinates of the last answer. From some number of answers on, features are cheaper than coordinates.
+    fn extend_span(&mut self) {
+        let Some(mut span) = self.span.take() else { return };
+        if self.labels.len() <= MOST_SPANNED {
+            span.push(self.fitted_rows());
+            self.span = Some(span);
+        } else {
+            (self.newton, self.kept.1) = (Newton::default(), Newton::default());
+        }
+    }
+
+    /// Returns the answers by the features that are fitted.
+    fn fitted_rows(&self) -> &Rows {
+        self.compact.as_ref().map_or(&self.rows, CompactAnswers::rows)
     }
 
     /// Minimizes the loss of all answers with these weights, scaled to a mean of 1, so that λ keeps its meaning.
@@ -103,7 +133,14 @@ impl Refit {
         let (mut newton, mut strength) = (std::mem::take(&mut self.newton), std::mem::take(&mut self.strength));
         let problem = self.problem(&weights);
         strength.choose(&problem, &self.items, &theta, &newton);
-        let ended = newton.minimize(&Problem { strength: strength.now(), ..problem }, &mut theta, TOLERANCE);
+        let problem = Problem { strength: strength.now(), ..problem };
+        let mut ended = newton.minimize(&problem, &mut theta, TOLERANCE);
+        if let Some(span) = &self.span {
+            // The coordinates of nearly dependent answers are inexact. Usually this only checks the gradient.
+            let rows = self.fitted_rows();
+            theta = span.scatter(&theta, rows);
+            ended = Newton::default().minimize(&Problem { rows: rows.into(), ..problem }, &mut theta, TOLERANCE);
+        }
         (self.newton, self.strength) = (newton, strength);
         self.theta = self.scattered(theta);
         ended
@@ -114,7 +151,7 @@ impl Refit {
         Problem {
             task: &*self.task,
             model: self.model,
-            rows: self.compact.as_ref().map_or(&self.rows, CompactAnswers::rows),
+            rows: self.span.as_ref().map_or_else(|| self.fitted_rows().into(), AnswerRows::spanned),
             labels: &self.labels,
             weights,
             strength: self.strength.now(),
@@ -132,15 +169,19 @@ impl Refit {
         self.newton.clone_from(&self.kept.1);
     }
 
-    /// Returns θ in the fitted features.
+    /// Returns θ in the fitted features or coordinates.
     fn gathered(&self) -> Vec<f64> {
-        match &self.compact {
+        let theta = match &self.compact {
             Some(compact) => compact.gather(&self.theta, self.model.outputs),
             None => self.theta.clone(),
+        };
+        match &self.span {
+            Some(span) => span.gather(&theta, self.fitted_rows()),
+            None => theta,
         }
     }
 
-    /// Returns θ in all features.
+    /// Returns θ in all features, from the fitted ones.
     fn scattered(&self, fitted: Vec<f64>) -> Vec<f64> {
         let Some(compact) = &self.compact else { return fitted };
         let mut theta = vec![0.0; self.theta.len()];
@@ -160,6 +201,9 @@ impl Refit {
         let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
         let mut theta = self.gathered();
         Newton::default().minimize(&self.problem(&weights), &mut theta, COARSE);
+        if let Some(span) = &self.span {
+            theta = span.scatter(&theta, self.fitted_rows());
+        }
         self.scattered(theta)
     }
 

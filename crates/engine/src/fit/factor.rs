@@ -1,18 +1,18 @@
 //! Factors of a Hessian, kept from one fit to the next.
 
 use super::problem::{Curvature, Problem};
-use crate::features::Features;
-use crate::rows::Row;
+use super::span::MOST_SPANNED;
 use crate::simd::dispatch;
 
 /// The largest number of parameters for which the Hessian is factored; beyond, only its diagonal is inverted.
-const MOST_FACTORED: usize = 512;
+pub(super) const MOST_FACTORED: usize = 512;
 
 /// A preconditioner for Newton's equations: an approximate inverse of a Hessian.
 #[derive(Clone, Debug)]
 pub(super) enum Factor {
-    /// L with L·Lᵀ equal to the Hessian, row by row with P numbers each.
-    Cholesky { size: usize, lower: Vec<f64> },
+    /// L with L·Lᵀ equal to the Hessian, row by row with P numbers each. Parameters that were added later are
+    /// preconditioned by the penalty alone.
+    Cholesky { size: usize, lower: Vec<f64>, penalty: f64 },
     /// The diagonal of the Hessian.
     Diagonal(Vec<f64>),
 }
@@ -21,7 +21,8 @@ impl Factor {
     /// Factors the Hessian at the point where `curvature` was computed.
     pub(super) fn new(problem: &Problem<'_>, curvature: &Curvature) -> Self {
         let size = problem.parameters();
-        if MOST_FACTORED < size {
+        let most = if problem.rows.is_span() { MOST_SPANNED + 1 } else { MOST_FACTORED };
+        if most < size {
             return Factor::Diagonal(diagonal(problem, curvature));
         }
         let mut lower = vec![0.0; size * size];
@@ -30,7 +31,7 @@ impl Factor {
             lower[p * size + p] += penalty;
         }
         factor_in_place(&mut lower, size);
-        Factor::Cholesky { size, lower }
+        Factor::Cholesky { size, lower, penalty: problem.strength }
     }
 
     /// Returns whether it inverts the Hessian exactly at the point where it was computed.
@@ -38,11 +39,11 @@ impl Factor {
         matches!(self, Factor::Cholesky { .. })
     }
 
-    /// Returns the number of parameters.
-    pub(super) fn size(&self) -> usize {
+    /// Returns whether it can precondition the equations of this many parameters.
+    pub(super) fn fits(&self, parameters: usize) -> bool {
         match self {
-            Factor::Cholesky { size, .. } => *size,
-            Factor::Diagonal(diagonal) => diagonal.len(),
+            Factor::Cholesky { size, .. } => *size <= parameters,
+            Factor::Diagonal(diagonal) => diagonal.len() == parameters,
         }
     }
 
@@ -54,11 +55,15 @@ impl Factor {
                     *b /= d;
                 }
             }
-            Factor::Cholesky { size, lower } => {
+            Factor::Cholesky { size, lower, penalty } => {
                 let (size, lower) = (*size, lower.as_slice());
+                let (factored, added) = b.split_at_mut(size);
+                for b in added {
+                    *b /= penalty;
+                }
                 dispatch(
                     #[inline(always)]
-                    move || substitute(lower, size, b),
+                    move || substitute(lower, size, factored),
                 );
             }
         }
@@ -84,7 +89,7 @@ fn substitute(lower: &[f64], size: usize, b: &mut [f64]) {
 /// Returns Σ a·b in eight lanes, in a fixed order, so that the result does not depend on the width of registers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b[..a.len()].as_chunks::<8>();
     let mut lanes = [0.0; 8];
@@ -132,8 +137,8 @@ fn add_rows(problem: &Problem<'_>, curvature: &Curvature, lower: &mut [f64]) {
         if problem.model.intercept {
             features.push((0, 1.0));
         }
-        problem.rows.row(answer).each(|j, x| features.push((j + 1, x)));
-        let is_dense = matches!(problem.rows.row(answer), Row::Dense(_)) && problem.model.intercept;
+        problem.rows.each(answer, |j, x| features.push((j + 1, x)));
+        let is_dense = problem.rows.is_dense() && problem.model.intercept;
         for k in 0..outputs {
             unit.fill(0.0);
             unit[k] = 1.0;
@@ -196,7 +201,7 @@ fn diagonal(problem: &Problem<'_>, curvature: &Curvature) -> Vec<f64> {
         if problem.model.intercept {
             diagonal[..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += b);
         }
-        problem.rows.row(answer).each(|j, x| {
+        problem.rows.each(answer, |j, x| {
             diagonal[(j + 1) * outputs..][..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += x * x * b);
         });
     }

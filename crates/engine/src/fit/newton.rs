@@ -26,6 +26,8 @@ pub struct NewtonEnd {
 const MOST_STEPS: usize = 100;
 /// The limit of passes for one step; beyond it the Hessian is factored again.
 const MOST_PASSES: usize = 10;
+/// The same for coordinates in a span, of which a pass is cheaper relative to a factor.
+const MOST_PASSES_IN_SPAN: usize = 30;
 /// The limit of passes without a factor of the full Hessian.
 const MOST_PASSES_ALONG_DIAGONAL: usize = 250;
 
@@ -54,8 +56,9 @@ impl Newton {
     fn direction(&mut self, problem: &Problem<'_>, at: &EvaluatedPoint, left: f64) -> Vec<f64> {
         let enough = (0.5 * left).clamp(1e-10, 1e-1);
         let size = problem.parameters();
-        if let Some(factor) = self.factor.as_ref().filter(|factor| factor.is_exact() && factor.size() == size) {
-            let (direction, solved) = conjugate(problem, at, factor, enough, MOST_PASSES);
+        if let Some(factor) = self.factor.as_ref().filter(|factor| factor.is_exact() && factor.fits(size)) {
+            let passes = if problem.rows.is_span() { MOST_PASSES_IN_SPAN } else { MOST_PASSES };
+            let (direction, solved) = conjugate(problem, at, factor, enough, passes);
             if solved {
                 return direction;
             }

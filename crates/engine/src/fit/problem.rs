@@ -1,5 +1,6 @@
 //! The objective of a fit: F(θ) = Σ wᵢ·ℓ(θ; xᵢ, yᵢ) + λ/2·‖W‖² + [`INTERCEPT`]·λ/2·‖b‖².
 
+use super::span::SpanAnswers;
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::rows::Rows;
@@ -16,13 +17,70 @@ pub struct Problem<'a> {
     /// The model.
     pub model: Linear,
     /// The features of each answer.
-    pub rows: &'a Rows,
+    pub rows: AnswerRows<'a>,
     /// The labels.
     pub labels: &'a [f64],
     /// The weight of each answer; answers with weight 0 are skipped.
     pub weights: &'a [f64],
     /// λ, above 0.
     pub strength: f64,
+}
+
+/// The features of answers, as rows or as coordinates in their span.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerRows<'a>(RowSource<'a>);
+
+#[derive(Clone, Copy, Debug)]
+enum RowSource<'a> {
+    Rows(&'a Rows),
+    Span(&'a SpanAnswers),
+}
+
+impl<'a> From<&'a Rows> for AnswerRows<'a> {
+    fn from(rows: &'a Rows) -> Self {
+        Self(RowSource::Rows(rows))
+    }
+}
+
+impl<'a> AnswerRows<'a> {
+    /// Returns the coordinates of answers in their span.
+    pub(super) fn spanned(span: &'a SpanAnswers) -> Self {
+        Self(RowSource::Span(span))
+    }
+
+    /// Returns the number of features or coordinates.
+    fn dim(self) -> usize {
+        match self.0 {
+            RowSource::Rows(rows) => rows.dim(),
+            RowSource::Span(span) => span.dim(),
+        }
+    }
+
+    /// Returns whether rows are coordinates in their span.
+    pub(super) fn is_span(self) -> bool {
+        matches!(self.0, RowSource::Span(_))
+    }
+
+    /// Returns whether the values of a row are those of the first features, without gaps.
+    pub(super) fn is_dense(self) -> bool {
+        !matches!(self.0, RowSource::Rows(Rows::Sparse(_)))
+    }
+
+    /// Calls `take` with every stored feature of an answer.
+    pub(super) fn each(self, answer: usize, take: impl FnMut(usize, f64)) {
+        match self.0 {
+            RowSource::Rows(rows) => rows.row(answer).each(take),
+            RowSource::Span(span) => span.row(answer).each(take),
+        }
+    }
+
+    /// Returns ‖x‖² of an answer.
+    pub(super) fn norm_squared(self, answer: usize) -> f64 {
+        match self.0 {
+            RowSource::Rows(rows) => rows.row(answer).norm_squared(),
+            RowSource::Span(span) => span.row(answer).norm_squared(),
+        }
+    }
 }
 
 /// The second derivatives of the losses at one point.
@@ -89,9 +147,10 @@ impl Problem<'_> {
     }
 
     pub(super) fn point(&self, theta: &[f64]) -> EvaluatedPoint {
-        match self.rows {
-            Rows::Dense(rows) => self.point_of(theta, rows.by_place()),
-            Rows::Sparse(rows) => self.point_of(theta, |answer| rows.row(answer)),
+        match self.rows.0 {
+            RowSource::Rows(Rows::Dense(rows)) => self.point_of(theta, rows.by_place()),
+            RowSource::Rows(Rows::Sparse(rows)) => self.point_of(theta, |answer| rows.row(answer)),
+            RowSource::Span(span) => self.point_of(theta, |answer| span.row(answer)),
         }
     }
 
@@ -117,9 +176,10 @@ impl Problem<'_> {
 
     /// Applies the Hessian to a direction.
     pub(super) fn curve(&self, curvature: &Curvature, direction: &[f64], out: &mut [f64]) {
-        match self.rows {
-            Rows::Dense(rows) => self.curve_of(curvature, direction, out, rows.by_place()),
-            Rows::Sparse(rows) => self.curve_of(curvature, direction, out, |answer| rows.row(answer)),
+        match self.rows.0 {
+            RowSource::Rows(Rows::Dense(rows)) => self.curve_of(curvature, direction, out, rows.by_place()),
+            RowSource::Rows(Rows::Sparse(rows)) => self.curve_of(curvature, direction, out, |answer| rows.row(answer)),
+            RowSource::Span(span) => self.curve_of(curvature, direction, out, |answer| span.row(answer)),
         }
     }
 
@@ -147,7 +207,10 @@ impl Problem<'_> {
     pub(super) fn add_losses(&self, theta: &[f64], weights: &[f64], losses: &mut Vec<f64>) {
         let mut scores = vec![0.0; self.model.outputs];
         for (answer, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-            self.model.scores(theta, self.rows.row(answer), &mut scores);
+            match self.rows.0 {
+                RowSource::Rows(rows) => self.model.scores(theta, rows.row(answer), &mut scores),
+                RowSource::Span(span) => self.model.scores(theta, span.row(answer), &mut scores),
+            }
             losses.push(weight * self.task.loss(&scores, self.labels[answer]));
         }
     }

@@ -11,7 +11,6 @@
 use super::newton::Newton;
 use super::problem::Problem;
 use crate::estimate;
-use crate::features::Features;
 
 /// The prior standard deviation of scores, before there are labels.
 pub const SPREAD: f64 = 5.0;
@@ -117,7 +116,7 @@ impl Strength {
     fn take_unit(&mut self, problem: &Problem<'_>) {
         let (mut sum, mut count) = (0.0, 0.0);
         for index in problem.used() {
-            sum += problem.rows.row(index).norm_squared();
+            sum += problem.rows.norm_squared(index);
             count += 1.0;
         }
         // If all features are 0, any penalty will do.
