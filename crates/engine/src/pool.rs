@@ -12,13 +12,14 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use crate::estimate;
-use crate::learner::{Diverged, Learner};
+use crate::learner::Learner;
 use crate::name::{self, NameError};
 use crate::rows::{Row, Rows};
 use crate::rule::{Rule, Scale};
 use crate::settings::IllegalSettings;
 use crate::stream::Rules;
 
+mod answer_error;
 mod answers;
 mod assess;
 mod crossfit;
@@ -30,6 +31,7 @@ mod sampler;
 mod scan;
 mod sgd;
 
+pub use answer_error::AnswerError;
 pub use answers::Objective;
 pub use assess::{Assessment, NotAssessed};
 pub use crossfit::CrossFit;
@@ -155,6 +157,13 @@ pub enum NoRow {
         /// The number of rows left.
         left: usize,
     },
+    /// The rows are not those of the pool: another number of rows or of features.
+    OtherRows {
+        /// The number of rows and of features expected.
+        expected: (usize, usize),
+        /// The numbers found.
+        found: (usize, usize),
+    },
     /// U adds up to NaN or infinity over the rows.
     NotFinite {
         /// The sum.
@@ -170,7 +179,14 @@ impl Display for NoRow {
                 write!(f, "the rule gives probability 0, or next to it, to all {left} rows that are left")
             }
             NoRow::NotFinite { total } => {
-                write!(f, "the rule's values add up to {total} over the pool; use a rule with values between 0 and 1")
+                write!(
+                    f,
+                    "the rule's values add up to {total} over the pool; features must be finite, and the rule between 0 and 1"
+                )
+            }
+            NoRow::OtherRows { expected, found } => {
+                let ((rows, dim), (found_rows, found_dim)) = (expected, found);
+                write!(f, "the pool has {rows} rows of {dim} features; got {found_rows} rows of {found_dim}")
             }
         }
     }
@@ -220,7 +236,11 @@ pub trait PoolLearner {
     fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow>;
 
     /// Learns from the answers to the rows drawn since the last call.
-    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged>;
+    ///
+    /// # Errors
+    /// If a label is not one of the task's, a row does not have the model's number of finite features, or a step would
+    /// overflow. Then nothing is learned.
+    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), AnswerError>;
 
     /// Diversifies rows drawn between two answers: U of a row x is multiplied by [`NEAR_FACTOR`] if some drawn row y has
     /// ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²). Returns an error unless 0 < within < 1.
@@ -288,7 +308,8 @@ pub trait PoolLearner {
         self.sampler().retired.left()
     }
 
-    /// Returns U of these features under the current model.
+    /// Returns U of these features under the current model. A rule in units of the pool has the scale of the last draw
+    /// or of [`Self::uncertainties`].
     fn uncertainty(&self, x: Row<'_>) -> f64 {
         self.sampler().uncertainty(x)
     }

@@ -17,7 +17,7 @@ mod relative;
 pub use conditional_loss::ConditionalLoss;
 pub use guide::Guide;
 pub use kernel::ScoreRule;
-pub use relative::{FLOOR, Relative, SHARE, Scale};
+pub use relative::{FLOOR, HALF, Relative, Scale};
 
 /// A rule that determines the probability of asking.
 #[derive(Clone, Debug)]
@@ -86,6 +86,13 @@ impl Rule {
         }
     }
 
+    /// Prepares the rule for choosing the most uncertain row instead of drawing in proportion to U.
+    pub fn prepare_for_top(&mut self) {
+        if let Rule::Relative(rule) = self {
+            rule.remove_plateau();
+        }
+    }
+
     /// Returns the name.
     pub fn name(&self) -> String {
         match self {
@@ -140,7 +147,7 @@ pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameEr
 /// default share and floor. The entropy of K classes gets base K, so that it is at most 1.
 pub fn in_pool(name: &str, labels: Labels) -> String {
     match (name, labels) {
-        ("boundary" | "margin", Labels::Binary | Labels::Classes(_)) => format!("boundary:share={SHARE},floor={FLOOR}"),
+        ("boundary" | "margin", Labels::Binary | Labels::Classes(_)) => format!("boundary:half={HALF},floor={FLOOR}"),
         ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
         _ => name.to_owned(),
     }

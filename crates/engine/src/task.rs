@@ -2,7 +2,7 @@
 //!
 //! A label is a number: −1 or +1 for two classes, 0 … K−1 for K classes, the target in regression.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Display};
 
 use querist_theory::loss::{self, LossTask};
 use querist_theory::registry::{NameError, unknown};
@@ -99,6 +99,15 @@ pub trait Task: Debug + Send + Sync {
     fn is_classification(&self) -> bool {
         true
     }
+
+    /// Returns the labels of this task.
+    fn labels(&self) -> Labels {
+        match self.outputs() {
+            _ if !self.is_classification() => Labels::Numbers,
+            1 => Labels::Binary,
+            classes => Labels::Classes(classes),
+        }
+    }
 }
 
 /// The half-width of the interval around a kink over which a loss is smoothed for a fit. Where the slope jumps by 1,
@@ -149,9 +158,36 @@ impl Labels {
         if self == Labels::Binary { usize::from(0.0 < label) } else { label as usize }
     }
 
+    /// Returns whether a number is such a label.
+    ///
+    /// ```
+    /// use querist_engine::task::Labels;
+    ///
+    /// assert!(Labels::Binary.contain(-1.0) && !Labels::Binary.contain(0.0));
+    /// assert!(Labels::Classes(3).contain(2.0) && !Labels::Classes(3).contain(3.0));
+    /// assert!(!Labels::Numbers.contain(f64::NAN));
+    /// ```
+    pub fn contain(self, label: f64) -> bool {
+        match self {
+            Labels::Binary => label.abs() == 1.0,
+            Labels::Classes(classes) => (0..classes).contains(&(label as usize)) && label == (label as usize) as f64,
+            Labels::Numbers => label.is_finite(),
+        }
+    }
+
     /// Returns the label of a class.
     pub fn label(self, class: usize) -> f64 {
         if self == Labels::Binary { 2.0 * class as f64 - 1.0 } else { class as f64 }
+    }
+}
+
+impl Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Labels::Binary => write!(f, "-1 or 1"),
+            Labels::Classes(classes) => write!(f, "a whole number from 0 to {}", classes.saturating_sub(1)),
+            Labels::Numbers => write!(f, "a finite number"),
+        }
     }
 }
 

@@ -33,7 +33,7 @@ fn problem<'a>(
     strength: f64,
 ) -> Problem<'a> {
     let model = Linear { outputs: task.outputs(), intercept: true };
-    Problem { task, model, rows, labels, weights, strength }
+    Problem { task, model, rows: rows.into(), labels, weights, strength }
 }
 
 fn max_difference(a: &[f64], b: &[f64]) -> f64 {
@@ -282,8 +282,14 @@ fn features_that_no_answer_has_do_not_change_the_fit() {
     let weights = vec![1.0; labels.len()];
     refit.fit(&weights);
     let model = Linear { outputs: 1, intercept: true };
-    let whole =
-        Problem { task: &*task, model, rows: &rows, labels: &labels, weights: &weights, strength: refit.strength() };
+    let whole = Problem {
+        task: &*task,
+        model,
+        rows: (&rows).into(),
+        labels: &labels,
+        weights: &weights,
+        strength: refit.strength(),
+    };
     let gradient = whole.gradient(refit.theta());
     assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-6);
     let halved: Vec<f64> = (0..labels.len()).map(|index| f64::from(u8::from(index % 2 == 0))).collect();
@@ -312,7 +318,8 @@ fn a_strength_chosen_over_many_fits_is_near_the_one_chosen_at_once() {
     assert_eq!(over_many_fits.to_bits(), run().to_bits());
     let model = Linear { outputs: 1, intercept: true };
     let weights = vec![1.0; labels.len()];
-    let problem = Problem { task: &*task, model, rows: &rows, labels: &labels, weights: &weights, strength: 1.0 };
+    let problem =
+        Problem { task: &*task, model, rows: (&rows).into(), labels: &labels, weights: &weights, strength: 1.0 };
     let at_once = fit::strength(&problem, 2);
     let steps = 2.0 * (over_many_fits / at_once).log10();
     assert!(steps.abs() < 1.1, "{over_many_fits} and {at_once} are {steps} half decades apart");

@@ -99,7 +99,7 @@ fn recorded_probabilities_are_correct() {
             scope.spawn(move || rules.iter().skip(half).step_by(2).for_each(is_honest));
         }
     });
-    assert_eq!(rules.len(), 52);
+    assert_eq!(rules.len(), 55);
 }
 
 fn is_honest((rule, loss, labels): &(&'static str, &'static str, Labels)) {

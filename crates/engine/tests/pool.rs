@@ -3,7 +3,7 @@
 mod common;
 
 use common::{LearnerRecipe, plain, without_zeros};
-use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, Replacement, SgdPool, SgdSettings};
+use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, PoolLearner, Replacement, SgdPool, SgdSettings};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::Labels;
@@ -428,5 +428,27 @@ fn steps_and_the_average_agree_with_algorithm_2() {
                 }
             }
         }
+    }
+}
+
+/// Wrong input is an error and changes nothing: labels of another kind, features that are NaN, rows of another pool.
+#[test]
+fn answers_that_cannot_be_learned_are_rejected() {
+    let (rows, _) = plain(50, 3, 1, Labels::Binary);
+    let mut learner = pool(&recipe(), 50, Draw::Scan, Replacement::Without, 3);
+    let before = learner.learner().theta();
+    let drawn = learner.ask(&rows).unwrap();
+    for label in [0.0, 2.0, f64::NAN] {
+        let rejected = learner.answer(&[(rows.row(drawn.row), drawn, label)]);
+        assert!(matches!(rejected, Err(AnswerError::Label { .. })), "{label}: {rejected:?}");
+    }
+    for features in [&[1.0, f32::NAN, 0.0][..], &[1.0, 0.0], &[f32::INFINITY, 0.0, 0.0]] {
+        let rejected = learner.answer(&[(Row::Dense(features), drawn, 1.0)]);
+        assert!(matches!(rejected, Err(AnswerError::Features { dim: 3, .. })), "{features:?}: {rejected:?}");
+    }
+    assert_eq!((learner.learner().theta(), learner.answered()), (before, 0));
+    for (count, dim) in [(50, 2), (49, 3)] {
+        let (others, _) = plain(count, dim, 1, Labels::Binary);
+        assert!(matches!(learner.ask(&others), Err(NoRow::OtherRows { expected: (50, 3), .. })));
     }
 }

@@ -4,7 +4,9 @@ mod common;
 
 use common::{fitted_by as pool, plain};
 use querist_engine::coin::Coin;
-use querist_engine::compare::{self, Contest, Entrant, Fit, TestSet, Winner, summarize, verdict};
+use querist_engine::compare::{
+    self, ComparisonVerdict, Contest, Criterion, Entrant, Fit, Metric, TestSet, summarize, verdict,
+};
 use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool};
 use querist_engine::rule;
 use querist_engine::task::{self, Labels};
@@ -190,29 +192,31 @@ fn compared(
     budget: u64,
     seeds: u64,
     threads: usize,
-) -> (compare::Comparison, compare::ComparisonVerdict) {
+) -> (compare::Comparison, ComparisonVerdict, String) {
     let contest = Contest { rows, labels, kind: Labels::Binary, test, budget, batch: 1 };
     let all =
         entrants(&[("random", "constant", Draw::Scan), ("margin", MARGIN, Draw::Scan), ("top", MARGIN, Draw::Top)]);
     let seeds: Vec<u64> = (0..seeds).collect();
     let work = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let make = || task::parse("logistic", Labels::Binary).unwrap();
-    let outcome = work.install(|| compare::run(&contest, &make, &all, &seeds, &|| ())).unwrap();
-    let curves: Vec<_> = outcome.runs.iter().map(|runs| summarize(runs)).collect();
+    let outcome = work.install(|| compare::run(&contest, &make, &all, &seeds, &|_| ())).unwrap();
+    let accuracy = Criterion::new(Metric::Accuracy, &*make(), &[]).unwrap();
+    let curves: Vec<_> = outcome.runs.iter().map(|runs| summarize(runs, &accuracy)).collect();
     let names: Vec<String> = all.into_iter().map(|entrant| entrant.name).collect();
-    let verdict = verdict(&names, &curves, 0, &outcome.full, "accuracy");
-    (outcome, verdict)
+    let verdict = verdict(&curves, 0, &outcome.full_values(&accuracy));
+    let text = verdict.text(&names, accuracy.metric());
+    (outcome, verdict, text)
 }
 
 #[test]
 fn a_comparison_finds_the_winner_with_any_number_of_threads() {
     let ((rows, labels), (clear_rows, clear)) = (fog(0, 900, 20, 0.5), fog(5000, 600, 20, 0.0));
     let test = TestSet::Rows(&clear_rows, &clear);
-    let (outcome, said) = compared((&rows, &labels), test, 100, 20, 1);
-    assert_eq!(said.winner, Winner::Random, "{}", said.text);
-    assert!(said.text.starts_with("random is better"), "{}", said.text);
-    let (again, same) = compared((&rows, &labels), test, 100, 20, 3);
-    assert!(outcome == again && said == same);
+    let (outcome, verdict, text) = compared((&rows, &labels), test, 100, 20, 1);
+    assert!(matches!(verdict, ComparisonVerdict::Random { .. }), "{text}");
+    assert!(text.starts_with("random is better"), "{text}");
+    let (again, same, _) = compared((&rows, &labels), test, 100, 20, 3);
+    assert!(outcome == again && verdict == same);
 
     // Every seed has its own split, and all entrants of a seed start equally.
     for seed in 0..20 {
@@ -226,14 +230,16 @@ fn a_comparison_finds_the_winner_with_any_number_of_threads() {
     let clear: Vec<f64> = (0..900)
         .map(|row| if rows.row(row).dot_with(&[1.0, -0.7, 0.5, 0.9, 0.0, 0.3]) < 0.2 { -1.0 } else { 1.0 })
         .collect();
-    let (_, said) = compared((&rows, &clear), TestSet::Share(0.3), 120, 8, 2);
-    assert!(matches!(said.winner, Winner::Entrant(_)) && said.text.contains("of labels at"), "{}", said.text);
+    let (_, verdict, text) = compared((&rows, &clear), TestSet::Share(0.3), 120, 8, 2);
+    assert!(matches!(verdict, ComparisonVerdict::Better { saved: Some(_), .. }), "{text}");
+    assert!(text.contains("is better: by ") && text.contains("of labels at"), "{text}");
 
     // Labels that are pure noise: there is no winner.
     let coin = Coin::new(2, "noise");
     let noise: Vec<f64> = (0..900).map(|row| if coin.unit(row) < 0.5 { -1.0 } else { 1.0 }).collect();
-    let (_, said) = compared((&rows, &noise), TestSet::Share(0.3), 60, 8, 2);
-    assert_eq!(said.winner, Winner::Undecided, "{}", said.text);
-    let (_, said) = compared((&rows, &clear), TestSet::Share(0.3), 60, 1, 2);
-    assert!(said.text.starts_with("one seed cannot tell"), "{}", said.text);
+    let (_, verdict, text) = compared((&rows, &noise), TestSet::Share(0.3), 60, 8, 2);
+    assert!(matches!(verdict, ComparisonVerdict::Undecided(_)), "{text}");
+    assert!(text.contains("more seeds needed"), "{text}");
+    let (.., text) = compared((&rows, &clear), TestSet::Share(0.3), 60, 1, 2);
+    assert!(text.starts_with("undecided: at least 2 seeds are needed"), "{text}");
 }

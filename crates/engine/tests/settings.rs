@@ -3,7 +3,7 @@
 mod common;
 
 use common::LearnerRecipe;
-use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, TestSet};
+use querist_engine::compare::{self, Contest, Entrant, EntrantFault, FinishedRun, Fit, TestSet};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Objective, PoolLearner, Replacement, SgdPool, SgdSettings};
@@ -83,8 +83,8 @@ fn a_comparison_names_the_entrant_that_cannot_be_compared() {
     let run = |loss: &str, rule: &str, labels: Labels, fit: Fit| {
         let rule = rules(rule, labels).rule;
         let entrants = [Entrant { name: "mine".to_owned(), rule, draw: Draw::Scan, fit }];
-        let never = || panic!("nothing is run");
-        let done: &(dyn Fn() + Sync) = if fit == Fit::Sgd && labels == kind { &|| () } else { &never };
+        let never = |_: FinishedRun<'_>| panic!("nothing is run");
+        let done: &(dyn Fn(FinishedRun<'_>) + Sync) = if fit == Fit::Sgd && labels == kind { &|_| () } else { &never };
         compare::run(&contest, &|| task::parse(loss, kind).unwrap(), &entrants, &[1], done)
     };
     for (rule, of) in [("margin:mu=1", Labels::Binary), ("entropy:base=4", Labels::Classes(4))] {

@@ -147,7 +147,7 @@ fn every_rule_draws_from_saturated_scores() {
                 out.copy_from_slice(&scores[row * outputs..][..outputs]);
                 Ok::<(), ()>(())
             };
-            settle(&mut own, 4, outputs, outputs.max(2) - 1, score).unwrap();
+            settle(&mut own, (4, &[]), outputs, outputs.max(2) - 1, score).unwrap();
             let mut values = [f64::NAN; 4];
             fill(&own, outputs, &scores, &mut values).unwrap();
             assert!(values.iter().all(|u| (0.0..=own.max()).contains(u)), "{name}: {values:?} at {scores:?}");
@@ -275,7 +275,7 @@ fn settle_and_a_pool_learner_take_the_same_scale() {
         model.scores(rows.row(row), out);
         Ok::<(), ()>(())
     };
-    settle(&mut own, rows.len(), 1, 0, score).unwrap();
+    settle(&mut own, (rows.len(), &[]), 1, 0, score).unwrap();
     for (row, u) in theirs.iter().enumerate().step_by(97) {
         let mut scores = [0.0];
         model.scores(rows.row(row), &mut scores);

@@ -1,9 +1,10 @@
 //! A pool's learner that fits a model to all its answers.
 
+use super::answer_error::check;
 use super::answers::{ColdStart, PoolAnswers};
-use super::{Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement};
+use super::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement};
 use crate::fit::Refit;
-use crate::learner::{Diverged, Learner};
+use crate::learner::Learner;
 use crate::rows::{Row, Rows};
 use crate::settings::IllegalSettings;
 use crate::stream::Rules;
@@ -117,6 +118,7 @@ impl RefitPool {
             let LabeledDraw { x, drawn, label, loss } = answers[index];
             pool.answers.add(x, drawn, label, loss);
             pool.see(label);
+            pool.sampler.retired.retire(drawn.row);
             pool.sampler.answered += 1;
             pool.sampler.time += 1;
         });
@@ -197,8 +199,9 @@ impl PoolLearner for RefitPool {
         Ok(drawn)
     }
 
-    /// Adds the answers and fits all of them. Never returns an error.
-    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+    /// Adds the answers and fits all of them.
+    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), AnswerError> {
+        answers.iter().try_for_each(|(x, drawn, label)| check(&self.sampler.learner, drawn.row, *x, *label))?;
         self.sampler.end_batch();
         let losses = self.progressive_losses(answers);
         for ((x, drawn, label), loss) in answers.iter().zip(losses) {

@@ -14,7 +14,9 @@ use crate::rule::Rule;
 const NEGLIGIBLE: f64 = 1e-290;
 
 /// The number of rows in a sample of the pool from which a rule takes its scale.
-const SAMPLE: usize = 1024;
+const SAMPLE: usize = 2048;
+/// The same for older forms of rules, which also count rows that will not be asked again.
+const OLD_SAMPLE: usize = 1024;
 
 /// U of the rows of a pool, 0 for retired ones.
 #[derive(Clone, Debug, Default)]
@@ -173,20 +175,38 @@ impl RowWeights {
     }
 }
 
-/// Lets a rule in units of the pool take its scale from a sample of the rows; other rules stay unchanged. `score`
-/// computes the scores of a row, and `rarest` is the class with the fewest answers.
+/// Lets a rule in units of the pool take its scale from a sample of the rows; other rules stay unchanged. Rows at the
+/// indices in `exclude` cannot be asked. `score` computes the scores of a row, and `rarest` is the class with the fewest
+/// answers.
 pub fn settle<E>(
     rule: &mut Rule,
-    rows: usize,
+    (rows, exclude): (usize, &[usize]),
+    outputs: usize,
+    rarest: usize,
+    score: impl FnMut(usize, &mut [f64]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut retired = Retired::new(rows);
+    exclude.iter().filter(|row| **row < rows).for_each(|row| retired.retire(*row));
+    settle_on(rule, &retired, outputs, rarest, score)
+}
+
+/// Lets a rule take its scale from a sample of the rows that are left.
+pub(super) fn settle_on<E>(
+    rule: &mut Rule,
+    retired: &Retired,
     outputs: usize,
     rarest: usize,
     mut score: impl FnMut(usize, &mut [f64]) -> Result<(), E>,
 ) -> Result<(), E> {
     let Rule::Relative(rule) = rule else { return Ok(()) };
-    if rows == 0 {
+    if retired.left() == 0 {
         return Ok(());
     }
-    let sampled = sample(Coin::new(0, "scale"), rows);
+    let sampled = if rule.is_of_remaining_rows() {
+        sample(retired, SAMPLE)
+    } else {
+        sample(&Retired::new(retired.rows()), OLD_SAMPLE)
+    };
     let mut scores = vec![0.0; sampled.len() * outputs];
     for (scores, row) in scores.chunks_exact_mut(outputs).zip(sampled) {
         score(row, scores)?;
@@ -195,7 +215,13 @@ pub fn settle<E>(
     Ok(())
 }
 
-/// Returns row indices of a pool: all of a small pool, otherwise a random sample.
-fn sample(coin: Coin, rows: usize) -> Vec<usize> {
-    if rows <= SAMPLE { (0..rows).collect() } else { (0..).take(SAMPLE).map(|at| coin.below(at, rows)).collect() }
+/// Returns indices of rows that are left: all of a few, otherwise a random sample of this size.
+fn sample(retired: &Retired, size: usize) -> Vec<usize> {
+    let coin = Coin::new(0, "scale");
+    let is_left = |row: &usize| !retired.contains(*row);
+    if retired.left() <= size {
+        (0..retired.rows()).filter(is_left).collect()
+    } else {
+        (0..).map(|at| coin.below(at, retired.rows())).filter(is_left).take(size).collect()
+    }
 }

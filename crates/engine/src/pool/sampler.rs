@@ -4,7 +4,8 @@
 
 use super::answers::ColdStart;
 use super::diversity::Diversity;
-use super::{Draw, Drawn, NoRow, Replacement, Retired, Scan, settle};
+use super::row_weights::settle_on;
+use super::{Draw, Drawn, NoRow, Replacement, Retired, Scan};
 use crate::coin::Coin;
 use crate::features::Features;
 use crate::learner::Learner;
@@ -134,6 +135,10 @@ impl PoolSampler {
 
     /// Finds the next row to label; [`Self::note`] then records it.
     pub(super) fn find(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
+        let (expected, found) = ((self.retired.rows(), self.learner.dim()), (rows.len(), rows.dim()));
+        if expected != found {
+            return Err(NoRow::OtherRows { expected, found });
+        }
         if self.retired.left() == 0 {
             return Err(NoRow::Exhausted);
         }
@@ -168,7 +173,10 @@ impl PoolSampler {
             learner.scores(rows.row(row), scores);
             Ok::<_, std::convert::Infallible>(())
         };
-        let Ok(()) = settle(self.rules.now_mut(), rows.len(), outputs, self.rarest, score);
+        let Ok(()) = settle_on(self.rules.now_mut(), &self.retired, outputs, self.rarest, score);
+        if self.draw == Draw::Top {
+            self.rules.now_mut().prepare_for_top();
+        }
     }
 
     pub(super) fn set_scale(&mut self, scale: Scale) {

@@ -1,6 +1,7 @@
 //! A pool's learner that takes a gradient step for each answer, as in the paper.
 
-use super::{Draw, Drawn, NoRow, PoolLearner, PoolSampler, Replacement};
+use super::answer_error::check;
+use super::{AnswerError, Draw, Drawn, NoRow, PoolLearner, PoolSampler, Replacement};
 use crate::learner::{Diverged, Learner};
 use crate::rows::{Row, Rows};
 use crate::settings::IllegalSettings;
@@ -107,13 +108,14 @@ impl PoolLearner for SgdPool {
     /// With importance weights, answers from a pass are weighted by `S_t/U`. Proposals do not know `S_t`, and 1/N is
     /// not unbiased for it. They are weighted by `U_max/U`, as Algorithm 1 does on the proposals: the same objective,
     /// with steps longer by `U_max/S_t`.
-    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), AnswerError> {
+        answers.iter().try_for_each(|(x, drawn, label)| check(&self.sampler.learner, drawn.row, *x, *label))?;
         self.sampler.end_batch();
         let before = self.sampler.learner.weights.average_weight();
         let done = self.learn(answers);
         if done.is_err() {
             self.sampler.learner.weights.set_average_weight(before);
         }
-        done
+        Ok(done?)
     }
 }

@@ -1,7 +1,13 @@
 //! Rules in units of the pool's scores, so that they stay selective while scores grow and shrink from fit to fit.
 //!
-//! `boundary:share=0.01,floor=0.1` asks near the boundary between classes. U falls by a factor of e for every τ of the
-//! gap between the two largest scores (|v| for two classes); this share of the pool has a gap within τ.
+//! `boundary:half=0.01,floor=0.2` asks near the boundary between classes. U is e^(−(gap − from)/τ), where the gap is the
+//! difference between the two largest scores (|v| for two classes), and `from` the smallest gap in the pool. τ is such
+//! that half of ΣU falls on the nearest hundredth of the pool. So the rule is equally sharp on any distribution of
+//! scores, also if all of them lie on one side of the boundary.
+//!
+//! `boundary:share=0.01,floor=0.1` is an older form: `from` is 0, and τ is the gap within which this share of the pool
+//! lies. If no score is near the boundary, it hardly prefers any row.
+//!
 //! `rare:floor=0.1` asks for items that may belong to the class with the fewest answers: U is the probability of that
 //! class. The floor is the fraction of asks spread uniformly over the pool. So no row's probability is below floor/n,
 //! and estimates from the answers stay possible, with weights of at most 1/floor.
@@ -13,6 +19,10 @@ use querist_theory::registry::NameError;
 
 use super::RunRule;
 use crate::task::softmax_into;
+
+mod half_mass;
+
+use half_mass::HalfMass;
 
 pub(super) const RARE: RunRule = RunRule {
     name: "rare",
@@ -31,8 +41,17 @@ pub struct Relative {
 
 #[derive(Clone, Copy, Debug)]
 enum RelativeKind {
-    Boundary { share: f64 },
+    Boundary(Nearness),
     Rare,
+}
+
+/// The condition that determines the reach of the boundary rule.
+#[derive(Clone, Copy, Debug)]
+enum Nearness {
+    /// Half of the probability outside the floor falls on this share of the pool.
+    Half(f64),
+    /// This share of the pool lies within the reach.
+    Share(f64),
 }
 
 /// The scale that a rule derives from a pool's scores. It is stored with every ask, so that the probability can be
@@ -41,65 +60,97 @@ enum RelativeKind {
 pub struct Scale {
     /// τ: the gap over which U falls by a factor of e.
     pub reach: f64,
+    /// The gap up to which U is 1.
+    pub from: f64,
     /// The constant added to U.
     pub base: f64,
     /// The class with the fewest answers.
     pub rarest: usize,
 }
 
-impl Default for Scale {
-    /// Returns the scale before any pool was seen: U is 1 everywhere.
-    fn default() -> Self {
-        Self { reach: f64::INFINITY, base: 0.0, rarest: 0 }
+impl Scale {
+    /// Returns the name of the theory's rule with this scale, if the reach is finite; otherwise that of a constant.
+    pub fn name(&self) -> String {
+        let Self { reach, from, base, .. } = self;
+        if reach.is_infinite() {
+            return "constant:p=1".to_owned();
+        }
+        let from = if *from == 0.0 { String::new() } else { format!(",from={from}") };
+        format!("boundary:reach={reach},base={base}{from}")
     }
 }
 
-/// The default fraction of the pool that lies within the reach of the boundary.
-pub const SHARE: f64 = 0.01;
+impl Default for Scale {
+    /// Returns the scale before any pool was seen: U is 1 everywhere.
+    fn default() -> Self {
+        Self { reach: f64::INFINITY, from: 0.0, base: 0.0, rarest: 0 }
+    }
+}
+
+/// The default fraction of the pool that gets half of the probability outside the floor.
+pub const HALF: f64 = 0.01;
 /// The default fraction of asks that are spread uniformly.
-pub const FLOOR: f64 = 0.1;
+pub const FLOOR: f64 = 0.2;
+/// The default floor of the older forms.
+const OLD_FLOOR: f64 = 0.1;
 
 impl Relative {
-    /// Parses `boundary:share=0.01,floor=0.1` and `rare:floor=0.1`; returns `None` for the names of other rules.
+    /// Parses `boundary:half=0.01,floor=0.2`, `boundary:share=0.01,floor=0.1` and `rare:floor=0.1`; returns `None` for
+    /// the names of other rules.
     pub fn parse(text: &str) -> Option<Result<Self, NameError>> {
         let (head, rest) = text.split_once(':').unwrap_or((text, ""));
-        let has = |keys: [&str; 2]| rest.split(',').any(|piece| keys.iter().any(|key| piece.trim().starts_with(key)));
-        let is_boundary = match head {
-            "boundary" => !has(["reach=", "base="]),
-            "margin" => rest.starts_with("share=") || rest.starts_with("floor="),
-            _ => false,
+        let has = |keys: &[&str]| rest.split(',').any(|piece| keys.iter().any(|key| piece.trim().starts_with(key)));
+        let share = 0.01;
+        let kind = match head {
+            "boundary" if has(&["reach=", "base=", "from="]) => return None,
+            "boundary" if has(&["share="]) => RelativeKind::Boundary(Nearness::Share(share)),
+            "boundary" => RelativeKind::Boundary(Nearness::Half(HALF)),
+            "margin" if rest.starts_with("share=") || rest.starts_with("floor=") => {
+                RelativeKind::Boundary(Nearness::Share(share))
+            }
+            "rare" => RelativeKind::Rare,
+            _ => return None,
         };
-        (is_boundary || head == "rare").then(|| Self::parse_parts(text, is_boundary, rest))
+        let floor = if matches!(kind, RelativeKind::Boundary(Nearness::Half(_))) { FLOOR } else { OLD_FLOOR };
+        let rule = Self { kind, floor, scale: Scale::default() };
+        Some(rule.with_parameters(rest).map_err(|message| NameError { name: text.to_owned(), message }))
     }
 
-    fn parse_parts(text: &str, is_boundary: bool, rest: &str) -> Result<Self, NameError> {
-        let fail = |message: String| NameError { name: text.to_owned(), message };
-        let (mut share, mut floor) = (SHARE, FLOOR);
-        for piece in rest.split(',').filter(|piece| !piece.is_empty()) {
-            let usage = || {
-                let form = if is_boundary { "boundary:share=NUMBER,floor=NUMBER" } else { "rare:floor=NUMBER" };
-                fail(format!("`{piece}`; write {form}"))
-            };
+    /// Sets the parameters that are written after the name.
+    fn with_parameters(mut self, parameters: &str) -> Result<Self, String> {
+        let is_rare = matches!(self.kind, RelativeKind::Rare);
+        let form = if is_rare { "rare:floor=NUMBER" } else { "boundary:half=NUMBER,floor=NUMBER" };
+        let mut seen = vec![];
+        for piece in parameters.split(',').filter(|piece| !piece.is_empty()) {
+            let usage = || format!("`{piece}`; write {form}");
             let (key, value) = piece.split_once('=').ok_or_else(usage)?;
-            let number: f64 = value.parse().map_err(|_| usage())?;
-            if !(0.0 < number && number < 1.0) {
-                return Err(fail(format!("{key} = {value}, need 0 < {key} < 1")));
-            }
-            match key {
-                "share" if is_boundary => share = number,
-                "floor" => floor = number,
+            let (key, number): (&str, f64) = (key.trim(), value.trim().parse().map_err(|_| usage())?);
+            let (parameter, most) = match (key, &mut self.kind) {
+                ("half", RelativeKind::Boundary(Nearness::Half(half))) => (half, 0.5),
+                ("share", RelativeKind::Boundary(Nearness::Share(share))) => (share, 1.0),
+                ("half", RelativeKind::Boundary(_)) => return Err("half and share exclude each other".to_owned()),
+                ("floor", _) => (&mut self.floor, 1.0),
                 _ => return Err(usage()),
+            };
+            if seen.contains(&key) {
+                return Err(format!("{key} given twice"));
             }
+            seen.push(key);
+            if !(0.0 < number && number < most) {
+                return Err(format!("{key} = {value}, need 0 < {key} < {most}"));
+            }
+            *parameter = number;
         }
-        let kind = if is_boundary { RelativeKind::Boundary { share } } else { RelativeKind::Rare };
-        Ok(Self { kind, floor, scale: Scale::default() })
+        Ok(self)
     }
 
     /// Returns the name.
     pub fn name(&self) -> String {
+        let floor = self.floor;
         match self.kind {
-            RelativeKind::Boundary { share } => format!("boundary:share={share},floor={}", self.floor),
-            RelativeKind::Rare => format!("rare:floor={}", self.floor),
+            RelativeKind::Boundary(Nearness::Half(half)) => format!("boundary:half={half},floor={floor}"),
+            RelativeKind::Boundary(Nearness::Share(share)) => format!("boundary:share={share},floor={floor}"),
+            RelativeKind::Rare => format!("rare:floor={floor}"),
         }
     }
 
@@ -111,7 +162,7 @@ impl Relative {
     /// Returns U without the floor.
     fn bare(&self, scores: &[f64]) -> f64 {
         match self.kind {
-            RelativeKind::Boundary { .. } => falling(gap(scores), self.scale.reach),
+            RelativeKind::Boundary(_) => falling(gap(scores), self.scale),
             RelativeKind::Rare => probability(scores, self.scale.rarest),
         }
     }
@@ -133,7 +184,21 @@ impl Relative {
 
     /// Returns whether the scale depends only on the gap between the two largest scores, and on nothing else of a run.
     pub fn is_of_gaps(&self) -> bool {
-        matches!(self.kind, RelativeKind::Boundary { .. })
+        matches!(self.kind, RelativeKind::Boundary(_))
+    }
+
+    /// Makes U strictly decreasing in the gap, so that the most uncertain row is the nearest one. Draws in proportion to U
+    /// do not need this: rows nearer than the nearest one of the sample share the largest U.
+    pub(crate) fn remove_plateau(&mut self) {
+        let Scale { reach, from, rarest, .. } = self.scale;
+        if self.is_of_remaining_rows() && reach.is_finite() {
+            self.scale = Scale { reach: from + half_mass::NEGLIGIBLE * reach, from: 0.0, base: 0.0, rarest };
+        }
+    }
+
+    /// Returns whether the scale comes from the rows that can still be asked; that of older forms comes from all rows.
+    pub(crate) fn is_of_remaining_rows(&self) -> bool {
+        matches!(self.kind, RelativeKind::Boundary(Nearness::Half(_)))
     }
 
     /// Returns the difference between the largest and the second-largest score; |v| for two classes.
@@ -144,16 +209,17 @@ impl Relative {
     /// Sets the scale from the scores of a sample of the pool, `outputs` numbers per row.
     pub(crate) fn settle(&mut self, scores: &[f64], outputs: usize, rarest: usize) {
         self.scale = Scale { rarest, ..Scale::default() };
-        if let RelativeKind::Boundary { share } = self.kind {
+        if let RelativeKind::Boundary(nearness) = self.kind {
             let mut gaps: Vec<f64> = scores.chunks_exact(outputs).map(gap).collect();
             gaps.sort_by(f64::total_cmp);
-            let rank = (share * gaps.len() as f64) as usize;
-            let (before, after) = gaps.split_at(rank.min(gaps.len() - 1));
-            // If many rows lie exactly on the boundary, use the nearest row that does not. If that one is saturated,
-            // use the farthest that is not. If all are on the boundary or saturated, any reach will do.
-            let is_between = |gap: &&f64| 0.0 < **gap && gap.is_finite();
-            let reach = after.iter().find(is_between).or_else(|| before.iter().rfind(is_between));
-            self.scale.reach = reach.copied().unwrap_or(f64::INFINITY);
+            match nearness {
+                Nearness::Half(half) => {
+                    let finite = gaps.partition_point(|gap| gap.is_finite());
+                    let HalfMass { from, reach } = half_mass::solve(&gaps[..finite], half);
+                    (self.scale.from, self.scale.reach) = (from, reach);
+                }
+                Nearness::Share(share) => self.scale.reach = gap_within(&gaps, share),
+            }
         }
         let count = (scores.len() / outputs) as f64;
         let mean = scores.chunks_exact(outputs).map(|scores| self.bare(scores)).sum::<f64>() / count;
@@ -161,10 +227,20 @@ impl Relative {
     }
 }
 
-/// Returns e^(−gap/reach). A model with probabilities of exactly 0 and 1 has infinite gaps: U is 0 there, whatever the
-/// reach.
-fn falling(gap: f64, reach: f64) -> f64 {
-    if gap == f64::INFINITY { 0.0 } else { (-gap / reach).exp() }
+/// Returns the gap within which a share of the rows lie.
+fn gap_within(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64) as usize;
+    let (before, after) = sorted.split_at(rank.min(sorted.len() - 1));
+    // If many rows lie exactly on the boundary, use the nearest row that does not. If that one is saturated, use the
+    // farthest that is not. If all are on the boundary or saturated, any reach will do.
+    let is_between = |gap: &&f64| 0.0 < **gap && gap.is_finite();
+    after.iter().find(is_between).or_else(|| before.iter().rfind(is_between)).copied().unwrap_or(f64::INFINITY)
+}
+
+/// Returns e^(−(gap − from)/reach), at most 1. A model with probabilities of exactly 0 and 1 has infinite gaps: U is 0
+/// there, whatever the reach.
+fn falling(gap: f64, Scale { from, reach, .. }: Scale) -> f64 {
+    if gap == f64::INFINITY { 0.0 } else { (-(gap - from).max(0.0) / reach).exp() }
 }
 
 /// Returns the difference between the largest and the second-largest score; |v| for two classes.
@@ -202,7 +278,7 @@ mod tests {
     #[test]
     fn the_floor_is_the_fraction_of_asks_spread_uniformly() {
         let scores: Vec<f64> = (0..1000).map(|i| f64::from(i) / 100.0 - 5.0).collect();
-        for name in ["boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
+        for name in ["boundary:half=0.05,floor=0.2", "boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
             let mut rule = Relative::parse(name).unwrap().unwrap();
             rule.settle(&scores, 1, 1);
             let total: f64 = scores.iter().map(|v| rule.at(&[*v])).sum();
@@ -216,12 +292,18 @@ mod tests {
     fn the_boundary_rule_does_not_depend_on_the_size_of_scores() {
         let scores: Vec<f64> = (1..500).map(|i| (f64::from(i) * 0.37).sin()).collect();
         let large: Vec<f64> = scores.iter().map(|v| 1e6 * v).collect();
-        let mut rule = Relative::parse("boundary:share=0.1").unwrap().unwrap();
+        for name in ["boundary:half=0.1", "boundary:share=0.1"] {
+            does_not_depend_on_the_size(&Relative::parse(name).unwrap().unwrap(), &scores, &large);
+        }
+    }
+
+    fn does_not_depend_on_the_size(rule: &Relative, scores: &[f64], large: &[f64]) {
+        let mut rule = rule.clone();
         let at = |rule: &mut Relative, scores: &[f64]| {
             rule.settle(scores, 1, 0);
             scores.iter().map(|v| rule.at(&[*v])).collect::<Vec<_>>()
         };
-        let (a, b) = (at(&mut rule, &scores), at(&mut rule, &large));
+        let (a, b) = (at(&mut rule, scores), at(&mut rule, large));
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9));
         // All on the boundary, none on it, and far away: U is still a probability.
         for scores in [[0.0; 4], [1.0; 4], [1e300; 4]] {
@@ -229,21 +311,43 @@ mod tests {
         }
     }
 
+    /// A pool has rows nearer to the boundary than the nearest row of the sample that the scale comes from.
+    #[test]
+    fn without_a_plateau_nearer_rows_have_a_larger_u() {
+        let sample: Vec<f64> = (0..500).map(|i| 2.0 + f64::from(i) * 1e-3).collect();
+        let mut rule = Relative::parse("boundary").unwrap().unwrap();
+        rule.settle(&sample, 1, 0);
+        assert_eq!((rule.at(&[1.5]), rule.at(&[1.9])), (1.0, 1.0));
+        rule.remove_plateau();
+        let at = [0.0, 1e-9, 1.5, 1.9, 2.0, 2.000_001, 2.3, 9.0].map(|gap| rule.at(&[gap]));
+        assert!(at.is_sorted_by(|nearer, farther| farther < nearer), "{at:?}");
+    }
+
     #[test]
     fn names_round_trip() {
-        for name in ["boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
+        for name in ["boundary:half=0.05,floor=0.3", "boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
             assert_eq!(Relative::parse(name).unwrap().unwrap().name(), name);
         }
         for (other, name) in [
-            ("boundary", "boundary:share=0.01,floor=0.1"),
+            ("boundary", "boundary:half=0.01,floor=0.2"),
+            ("boundary:floor=0.3", "boundary:half=0.01,floor=0.3"),
+            ("boundary:share=0.05", "boundary:share=0.05,floor=0.1"),
             ("margin:share=0.05,floor=0.2", "boundary:share=0.05,floor=0.2"),
             ("margin:floor=0.3", "boundary:share=0.01,floor=0.3"),
         ] {
             assert_eq!(Relative::parse(other).unwrap().unwrap().name(), name);
         }
-        for bad in
-            ["boundary:share=0", "margin:share=2", "boundary:mu=1", "rare:share=0.1", "margin:floor=x", "rare:floor=1"]
-        {
+        for bad in [
+            "boundary:share=0",
+            "margin:share=2",
+            "boundary:mu=1",
+            "rare:share=0.1",
+            "margin:floor=x",
+            "rare:floor=1",
+            "boundary:half=0.5",
+            "boundary:half=0.1,share=0.1",
+            "boundary:floor=0.1,floor=0.2",
+        ] {
             assert!(Relative::parse(bad).unwrap().is_err(), "{bad}");
         }
         for other in ["margin:mu=1", "margin", "boundary:reach=1", "boundary:share=0.1,base=0.2", "entropy"] {
@@ -255,13 +359,15 @@ mod tests {
     fn at_a_fixed_scale_the_boundary_rule_equals_that_of_the_theory() {
         let loss = querist_theory::loss::parse("logistic").unwrap();
         let scores: Vec<f64> = (0..999).map(|i| (f64::from(i) * 0.37).sin().powi(3)).collect();
-        let mut rule = Relative::parse("boundary:share=0.05,floor=0.2").unwrap().unwrap();
-        rule.settle(&scores, 1, 0);
-        let Scale { reach, base, .. } = rule.scale();
-        let name = format!("boundary:reach={reach},base={base}");
-        let theory = querist_theory::uncertainty::parse(&name, &loss).unwrap();
-        for score in scores {
-            assert!((rule.at(&[score]) / theory.at(score) - 1.0).abs() < 1e-14, "{name} at {score}");
+        let one_sided: Vec<f64> = scores.iter().map(|score| 2.5 + score).collect();
+        for (name, scores) in [("boundary:share=0.05,floor=0.2", &scores), ("boundary:half=0.05", &one_sided)] {
+            let mut rule = Relative::parse(name).unwrap().unwrap();
+            rule.settle(scores, 1, 0);
+            let name = rule.scale().name();
+            let theory = querist_theory::uncertainty::parse(&name, &loss).unwrap();
+            for score in scores {
+                assert!((rule.at(&[*score]) / theory.at(*score) - 1.0).abs() < 1e-14, "{name} at {score}");
+            }
         }
     }
 }
