@@ -14,7 +14,7 @@ use querist_rows::Rows;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
-use crate::settings::{ClockSetting, LearnerSettings};
+use crate::settings::{ClockSetting, Defaults, LearnerSettings};
 
 /// Returns the kind of labels of a run.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
@@ -40,7 +40,7 @@ pub fn pool_rules(settings: &LearnerSettings, task: &dyn Task, labels: Labels, i
         return rules(settings, task, labels);
     }
     let default = if labels == Labels::Numbers { "conditional-loss" } else { "boundary" };
-    let name = |name: &str| rule::in_pool(name, labels);
+    let name = |name: &str| settings.defaults.complete(name, labels);
     let settings = LearnerSettings {
         rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
         warm_rule: settings.warm_rule.as_deref().map(name),
@@ -171,7 +171,10 @@ pub fn refit_pool(
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = pool_rules(settings, &*task, labels, true)?;
-    let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, settings.l2, settings.seed)?;
+    let mut refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, settings.l2, settings.seed)?;
+    if settings.defaults == Defaults::V0_1 {
+        refit = refit.by_features();
+    }
     let learner = learner(settings, task, resolved)?;
     let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };
     Ok(RefitPool::new(learner, rules, rows, pool)?)

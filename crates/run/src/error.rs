@@ -6,7 +6,7 @@ use std::io;
 use querist_data::{DataError, EncoderError};
 use querist_engine::fit::NoFit;
 use querist_engine::learner::Diverged;
-use querist_engine::pool::{NoRow, NotAssessed};
+use querist_engine::pool::{AnswerError, NoRow, NotAssessed};
 use querist_engine::session::Rejection;
 use querist_engine::settings::IllegalSettings;
 use querist_ledger::{LedgerError, ModelError, RecordError, WriteError};
@@ -46,6 +46,8 @@ pub enum Error {
     Fit(NoFit),
     /// The learner diverged.
     Diverged(Diverged),
+    /// An answer that a pool's learner cannot learn from.
+    Answer(AnswerError),
     /// No row can be drawn from the pool.
     Draw(NoRow),
     /// A pool that cannot be assessed.
@@ -82,6 +84,7 @@ impl Display for Error {
             Self::Settings(error) => error.fmt(f),
             Self::Fit(error) => error.fmt(f),
             Self::Diverged(error) => error.fmt(f),
+            Self::Answer(error) => error.fmt(f),
             Self::Draw(error) => error.fmt(f),
             Self::Assess(error) => error.fmt(f),
             Self::Rejected(error) => error.fmt(f),
@@ -126,6 +129,7 @@ from!(
     Settings(IllegalSettings),
     Fit(NoFit),
     Diverged(Diverged),
+    Answer(AnswerError),
     Draw(NoRow),
     Assess(NotAssessed),
     Rejected(Rejection),

@@ -117,6 +117,9 @@ pub struct RecordedScale {
     /// The scale τ, over which U falls by a factor of e.
     #[serde(with = "exact")]
     pub reach: f64,
+    /// The gap up to which U is 1.
+    #[serde(with = "exact", skip_serializing_if = "is_zero", default)]
+    pub from: f64,
     /// The constant added to U.
     #[serde(with = "exact")]
     pub base: f64,
@@ -124,10 +127,16 @@ pub struct RecordedScale {
     pub rarest: usize,
 }
 
+/// Returns whether a number is 0, and not −0, so that leaving it out loses nothing.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &f64) -> bool {
+    value.to_bits() == 0
+}
+
 impl RecordedDraw {
     /// Makes the record of a draw; includes its rate and scale only for a learner that fits.
     pub fn new(drawn: &Drawn, is_fitted: bool) -> Self {
-        let scale = |scale: Scale| RecordedScale { reach: scale.reach, base: scale.base, rarest: scale.rarest };
+        let scale = |Scale { reach, from, base, rarest }| RecordedScale { reach, from, base, rarest };
         Self {
             row: drawn.row,
             uncertainty: drawn.uncertainty,
@@ -140,7 +149,7 @@ impl RecordedDraw {
 
     /// Converts back to a draw.
     pub fn to_drawn(&self, probability: Option<f64>, tries: u64) -> Drawn {
-        let scale = |scale: &RecordedScale| Scale { reach: scale.reach, base: scale.base, rarest: scale.rarest };
+        let scale = |&RecordedScale { reach, from, base, rarest }: &RecordedScale| Scale { reach, from, base, rarest };
         Drawn {
             row: self.row,
             uncertainty: self.uncertainty,
@@ -203,7 +212,7 @@ mod tests {
     #[test]
     fn events_come_back_to_the_bit() {
         for value in AWKWARD {
-            let scale = RecordedScale { reach: value, base: value, rarest: 2 };
+            let scale = RecordedScale { reach: value, from: value, base: value, rarest: 2 };
             let draw = RecordedDraw {
                 row: 7,
                 uncertainty: value,

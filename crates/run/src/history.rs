@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::build::{self, Resolved};
 use crate::error::{Context, Error, Result};
-use crate::event::{self, RunEvent, Sums};
+use crate::event::{self, RecordedDraw, RunEvent, Sums};
 use crate::labeling::answers::AnswerRecord;
 use crate::settings::LearnerSettings;
 
@@ -172,7 +172,7 @@ impl History {
             }
             RunEvent::Asked { time, probability, draw, .. } => {
                 if let Some(draw) = draw {
-                    self.drawn(draw.uncertainty, draw.inverse_rate);
+                    self.add_draw(&draw);
                 } else if let Some(p) = probability {
                     self.taken[bin(p)] += 1;
                 }
@@ -184,10 +184,13 @@ impl History {
         }
     }
 
-    /// Records a draw. Before the first fit, U is 1 for every row, or less for rows near others of the batch.
-    fn drawn(&mut self, uncertainty: f64, inverse_rate: f64) {
+    /// Records a draw. Before the first fit, no rule has a scale, and U is 1 for every row, or less for rows near others
+    /// of the batch.
+    fn add_draw(&mut self, draw: &RecordedDraw) {
+        let RecordedDraw { uncertainty, inverse_rate, .. } = *draw;
         let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
-        let at_random = so_far && self.is_fitted() && [1.0, NEAR_FACTOR].contains(&uncertainty);
+        let is_flat = draw.scale.is_none() && [1.0, NEAR_FACTOR].contains(&uncertainty);
+        let at_random = so_far && self.is_fitted() && is_flat;
         self.draws.push(HistoryDraw { uncertainty, inverse_rate, at_random });
     }
 }

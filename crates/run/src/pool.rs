@@ -12,7 +12,7 @@ use querist_data::{Batch, Encoder, Loaded, load};
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::learner::{Diverged, Learner};
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{Draw, Drawn, NoRow, Objective, PoolLearner, Replacement};
+use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, Replacement};
 use querist_engine::scorer::Score;
 use querist_engine::stop::StopRule;
 use serde_json::{Value, json};
@@ -126,6 +126,8 @@ pub struct PoolRun {
 impl PoolRun {
     /// Reads the pool and opens the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &PoolRunSettings, monitor: &dyn Monitor) -> Result<Self> {
+        let learner = record::with_recorded_defaults(&settings.learner, &settings.recording)?;
+        let settings = &PoolRunSettings { learner, ..settings.clone() };
         let stop = settings.stop.as_deref().cloned();
         let options = settings.files.options(settings.learner.loss.as_deref())?;
         let mut loaded = monitor.wait("reading the pool", || load(&input(&settings.data), &options))?;
@@ -241,7 +243,8 @@ impl PoolRun {
                     drawn.iter().map(|d| (self.pool.rows.row(d.row), *d, self.pool.labels[d.row])).collect();
                 let learned = self.learner.answer(&answers);
                 self.write_down(first, &drawn, learned.is_ok())?;
-                if let Err(diverged) = learned {
+                if let Err(error) = learned {
+                    let AnswerError::Diverged(diverged) = error else { return Err(error.into()) };
                     self.recorder.note_divergence(diverged)?;
                     return Ok(PoolRunEnd::Diverged(diverged));
                 }

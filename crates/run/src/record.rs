@@ -11,9 +11,10 @@ use querist_ledger::{Ledger, Record};
 use querist_rows::Row;
 use serde_json::Value;
 
-use crate::error::{Result, bail};
+use crate::error::{Context, Result, bail};
 use crate::event::{RecordedDraw, RunEvent, Sums};
 use crate::monitor::Monitor;
+use crate::settings::LearnerSettings;
 
 /// A recorder that writes events to a ledger in groups, because every transaction waits for the disk.
 pub struct Recorder {
@@ -198,7 +199,7 @@ pub enum Opened {
 /// Opens the ledger of a run with this header.
 pub fn open(path: &Path, header: &Value, recording: &Recording) -> Result<Opened> {
     if recording.resume && path.exists() {
-        let ledger = if recording.accept_loss { Ledger::open_accepting_loss(path)? } else { Ledger::open(path)? };
+        let ledger = open_ledger(path, recording)?;
         let found: Value = serde_json::from_str(ledger.header())?;
         same_run(path, &found, header)?;
         return Ok(Opened::Old(ledger));
@@ -209,9 +210,27 @@ pub fn open(path: &Path, header: &Value, recording: &Recording) -> Result<Opened
     Ok(Opened::New(Ledger::create(path, &header.to_string())?))
 }
 
+/// Returns the settings with the defaults of the ledger to resume, if there is one.
+pub fn with_recorded_defaults(settings: &LearnerSettings, recording: &Recording) -> Result<LearnerSettings> {
+    let path = recording.ledger.as_deref().filter(|path| recording.resume && path.exists());
+    let Some(path) = path else { return Ok(settings.clone()) };
+    let header: Value = serde_json::from_str(open_ledger(path, recording)?.header())?;
+    let before: LearnerSettings =
+        serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
+    Ok(LearnerSettings { defaults: before.defaults, ..settings.clone() })
+}
+
+fn open_ledger(path: &Path, recording: &Recording) -> Result<Ledger> {
+    Ok(if recording.accept_loss { Ledger::open_accepting_loss(path)? } else { Ledger::open(path)? })
+}
+
 /// Checks that a ledger belongs to the same run.
 fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
     let (mut found, mut header) = (found.clone(), header.clone());
+    // A run keeps the defaults that it began with.
+    for run in [&mut found, &mut header] {
+        run["settings"]["defaults"] = Value::Null;
+    }
     let prints = [&found, &header].map(|run| run["data"]["fingerprint"].clone());
     if prints.iter().all(Value::is_string) {
         if prints[0] != prints[1] {

@@ -1,6 +1,8 @@
 //! The settings of a learner, the same for streams and pools. Ledgers store them under these names.
 
 use querist_engine::optimizer::Momentum;
+use querist_engine::rule;
+use querist_engine::task::Labels;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
@@ -46,6 +48,48 @@ pub struct LearnerSettings {
     pub warm_labels: Option<u64>,
     /// The random seed of the run
     pub seed: u64,
+    /// The version whose defaults complete the names of rules
+    #[serde(default = "Defaults::of_old_ledgers")]
+    pub defaults: Defaults,
+}
+
+/// The version of the program whose defaults complete the names of rules. A run keeps those that it began with.
+///
+/// ```
+/// use querist_engine::task::Labels;
+/// use querist_run::settings::Defaults;
+///
+/// assert_eq!(Defaults::V0_1.complete("boundary", Labels::Binary), "boundary:share=0.01,floor=0.1");
+/// assert_eq!(Defaults::V0_2.complete("boundary", Labels::Binary), "boundary:half=0.01,floor=0.2");
+/// ```
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub enum Defaults {
+    /// `boundary` takes its reach from a share of the pool.
+    #[serde(rename = "0.1")]
+    V0_1,
+    /// `boundary` takes its reach from half of the probability.
+    #[default]
+    #[serde(rename = "0.2")]
+    V0_2,
+}
+
+impl Defaults {
+    /// Returns the version of ledgers that do not state one.
+    fn of_old_ledgers() -> Self {
+        Self::V0_1
+    }
+
+    /// Returns the name of a rule in a pool with the default numbers.
+    pub fn complete(self, name: &str, labels: Labels) -> String {
+        match (self, name, name.strip_prefix("boundary:floor=")) {
+            (Self::V0_1, "boundary" | "margin", _) if labels != Labels::Numbers => {
+                "boundary:share=0.01,floor=0.1".to_owned()
+            }
+            (Self::V0_1, _, Some(floor)) => format!("boundary:share=0.01,floor={floor}"),
+            _ => rule::in_pool(name, labels),
+        }
+    }
 }
 
 /// The observations that advance momentum.
@@ -78,6 +122,7 @@ impl Default for LearnerSettings {
             warm_rule: None,
             warm_labels: None,
             seed: 0,
+            defaults: Defaults::default(),
         }
     }
 }
@@ -119,28 +164,28 @@ impl LearnerSettings {
     /// Rejects numbers that no run can have.
     pub fn check(&self) -> Result<()> {
         let positive = [
-            ("--distance", self.distance),
-            ("--gradient", self.gradient),
-            ("--horizon", self.horizon),
-            ("--radius", self.radius),
+            ("distance", self.distance),
+            ("gradient", self.gradient),
+            ("horizon", self.horizon),
+            ("radius", self.radius),
         ];
-        for (flag, value) in positive {
+        for (name, value) in positive {
             if let Some(value) = value.filter(|value| !(0.0 < *value && value.is_finite())) {
-                bail!("{flag} = {value}, need a finite number > 0");
+                bail!("{name} = {value}, need a finite number > 0");
             }
         }
         if let Some(rate) = self.rate.filter(|rate| !(0.0 < *rate && *rate <= 1.0)) {
-            bail!("--rate = {rate}, need 0 < rate <= 1");
+            bail!("rate = {rate}, need 0 < rate <= 1");
         }
         if let Some(l2) = self.l2.filter(|l2| !(0.0 < *l2 && l2.is_finite())) {
-            bail!("--l2 = {l2}, need a finite number > 0, or 0 for the default");
+            bail!("l2 = {l2}, need a finite number > 0, or 0 for the default");
         }
         if let Some(name) = self.loss.as_deref().filter(|name| *name != "cross-entropy") {
             querist_theory::loss::parse(name)?;
         }
         step::check(self)?;
         if let Some(bad) = self.start.iter().flatten().find(|value| !value.is_finite()) {
-            bail!("--start has {bad}, need finite numbers");
+            bail!("start has {bad}, need finite numbers");
         }
         Ok(())
     }

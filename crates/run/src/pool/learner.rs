@@ -1,7 +1,6 @@
 //! The learner of a pool's run, of either kind.
 
-use querist_engine::learner::Diverged;
-use querist_engine::pool::{Drawn, NoRow, PoolLearner, PoolSampler, RefitPool, SgdPool};
+use querist_engine::pool::{AnswerError, Drawn, NoRow, PoolLearner, PoolSampler, RefitPool, SgdPool};
 use querist_rows::{Row, Rows};
 
 /// The learner of a pool's run.
@@ -62,7 +61,7 @@ impl PoolLearner for RunLearner {
         self.as_learner_mut().ask(rows)
     }
 
-    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+    fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), AnswerError> {
         self.as_learner_mut().answer(answers)
     }
 }
