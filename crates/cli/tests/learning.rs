@@ -49,7 +49,7 @@ fn the_boundary_rule_has_an_older_name() {
     for (old, new) in [("margin", "boundary"), ("margin:share=0.05,floor=0.2", "boundary:share=0.05,floor=0.2")] {
         let (before, after) = (run(old, &[]), run(new, &[]));
         assert_eq!((&before["asks"], &before["theta"]), (&after["asks"], &after["theta"]), "{old}");
-        assert!(before["rule"].as_str().unwrap().starts_with("boundary:share="), "{before}");
+        assert!(before["rule"].as_str().unwrap().starts_with("boundary:"), "{before}");
     }
     // A ledger with the old name can be replayed.
     let recorded = run("margin:share=0.05,floor=0.2", &["--ledger", &ledger]);

@@ -1,13 +1,13 @@
 //! `querist compare`: rules against random sampling on a labeled file, over many seeds, with a verdict in words.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use querist_data::{Batch, load, load_with};
-use querist_engine::compare::{self, Contest, Entrant, TestSet};
-use querist_engine::task::{self, Labels};
+use querist_data::{Batch, Encoder, load, load_with};
+use querist_engine::compare::{self, Contest, Criterion, DefaultMetric, Entrant, FinishedRun, Metric, TestSet};
+use querist_engine::task::{self, Labels, Task};
 use querist_run::build;
 use querist_run::entrants;
 use querist_run::files::input;
@@ -16,11 +16,13 @@ use querist_run::overwrite::check_inputs;
 use crate::Output;
 use crate::run::files::DataArgs;
 use crate::run::output::{count, whole};
-use crate::run::progress::ProgressMeter;
 
 mod figure;
+mod output;
+mod partial;
 mod results;
 
+use partial::PartialResults;
 use results::ComparisonResults;
 
 /// Compare rules with random sampling on a file with labels: learning curves, labels saved, a verdict
@@ -57,6 +59,14 @@ pub(crate) struct CompareArgs {
     /// Hold out this fraction of the rows as test rows
     #[arg(long, value_name = "F", default_value_t = 0.3)]
     test_fraction: f64,
+    /// The metric: accuracy, balanced-accuracy, f1:CLASS, log-loss or r2 [default: r2 for numbers and accuracy for
+    /// classes; if a class has more than 70 % of the labels, F1 of the other or, of several, balanced-accuracy]
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Write report.txt, comparison.json, curves.svg and curves.png to this folder: a new one, an empty one, or
+    /// that of an earlier comparison
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Draw the learning curves, draw probabilities and calibration to this file, .svg or .png
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
@@ -76,6 +86,7 @@ pub(crate) struct CompareArgs {
 impl CompareArgs {
     /// Rejects invalid arguments before any data are read.
     fn check(&self) -> Result<()> {
+        self.metric()?;
         if self.budget == 0 || self.batch == 0 || self.seeds == 0 {
             bail!("--budget, --batch and --seeds must be at least 1");
         }
@@ -90,7 +101,7 @@ impl CompareArgs {
         }
         if let Some(path) = &self.figure {
             figure::check(path)?;
-            check_inputs("--figure", path, [self.data.as_path()].into_iter().chain(self.test.as_deref()))?;
+            check_inputs("--figure", path, self.inputs())?;
         }
         match self.threads {
             Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
@@ -98,6 +109,16 @@ impl CompareArgs {
             None => {}
         }
         Ok(())
+    }
+
+    /// Parses the name of the metric.
+    fn metric(&self) -> Result<Option<Metric>> {
+        self.metric.as_deref().map(str::parse).transpose().context("--metric")
+    }
+
+    /// Returns the files of data.
+    fn inputs(&self) -> impl Iterator<Item = &Path> + Clone {
+        [self.data.as_path()].into_iter().chain(self.test.as_deref())
     }
 }
 
@@ -119,14 +140,51 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<Output> {
         compare::check(&*task, entrant).context("--rules")?;
     }
     let contest = contest(arguments, &loaded.batch, test.as_ref(), kind)?;
-    let seeds: Vec<u64> = (0..arguments.seeds).map(|index| arguments.seed + index).collect();
-    let outcome = run_all(arguments, &contest, &loss, &entrants, &seeds)?;
-    let results = ComparisonResults::new(arguments, &contest, &loss, &entrants, &outcome, &loaded);
+    let metric = ChosenMetric::new(arguments, &contest, &*task, &loaded.encoder)?;
+    if let Some(folder) = &arguments.out {
+        // Check the folder before the runs, which can take minutes.
+        output::create(folder, &arguments.inputs())?;
+    }
+    let outcome = run_all(arguments, &contest, &loss, &entrants, &metric.criterion)?;
+    let results = ComparisonResults::new(arguments, &contest, (&loss, &metric), &entrants, &outcome, &loaded);
     if let Some(path) = &arguments.figure {
         figure::write(path, &results)?;
     }
-    let text = if arguments.json { results.to_json().to_string() } else { results.to_text() };
+    let mut text = if arguments.json { results.to_json().to_string() } else { results.to_text() };
+    if let Some(folder) = &arguments.out {
+        let written = output::write(folder, &results)?;
+        if !arguments.json {
+            text.push_str(&written);
+        }
+    }
     Ok(Output { text, code: 0, missing: None })
+}
+
+/// The metric of a comparison.
+struct ChosenMetric {
+    criterion: Criterion,
+    /// The criterion whose values are in `accuracy` or `r_squared` of the JSON output.
+    plain: Criterion,
+    /// The reason for a default metric.
+    reason: Option<String>,
+}
+
+impl ChosenMetric {
+    /// Resolves the metric of the arguments, or the default for the labels.
+    fn new(arguments: &CompareArgs, contest: &Contest<'_>, task: &dyn Task, encoder: &Encoder) -> Result<Self> {
+        let kind = contest.kind;
+        let classes: Vec<String> = (0..kind.classes()).map(|class| encoder.decode(kind.label(class))).collect();
+        let (metric, reason) = match arguments.metric()? {
+            Some(metric) => (metric, None),
+            None => {
+                let default = DefaultMetric::new(kind, contest.labels, &classes);
+                (default.metric, Some(default.reason))
+            }
+        };
+        let plain = if kind == Labels::Numbers { Metric::R2 } else { Metric::Accuracy };
+        let resolve = |metric: Metric| Criterion::new(metric, task, &classes).context("--metric");
+        Ok(Self { criterion: resolve(metric)?, plain: resolve(plain)?, reason })
+    }
 }
 
 fn contest<'a>(arguments: &CompareArgs, pool: &'a Batch, test: Option<&'a Batch>, kind: Labels) -> Result<Contest<'a>> {
@@ -156,29 +214,27 @@ fn contest<'a>(arguments: &CompareArgs, pool: &'a Batch, test: Option<&'a Batch>
     })
 }
 
-/// Runs every entrant with every seed, with a progress bar.
+/// Runs every entrant with every seed, with a progress bar and partial results.
 fn run_all(
     arguments: &CompareArgs,
     contest: &Contest<'_>,
     loss: &str,
     entrants: &[Entrant],
-    seeds: &[u64],
+    criterion: &Criterion,
 ) -> Result<compare::Comparison> {
-    let all = (seeds.len() * (entrants.len() + 1)) as u64;
-    let progress = Mutex::new((ProgressMeter::new(Some(all), "runs", arguments.quiet), 0));
-    let done = || {
-        if let Ok(mut progress) = progress.lock() {
-            progress.1 += 1;
-            let at = progress.1;
-            progress.0.at(at);
+    let seeds: Vec<u64> = (0..arguments.seeds).map(|index| arguments.seed + index).collect();
+    let partial = Mutex::new(PartialResults::new(criterion, entrants, seeds.len(), arguments.quiet));
+    let done = |finished: FinishedRun<'_>| {
+        if let Ok(mut partial) = partial.lock() {
+            partial.record(finished);
         }
     };
     let kind = contest.kind;
     // The same loss was parsed successfully before.
     let make = || task::parse(loss, kind).unwrap_or_else(|error| unreachable!("{error}"));
-    let outcome = compare::run(contest, &make, entrants, seeds, &done);
-    if let Ok(progress) = progress.into_inner() {
-        progress.0.done();
+    let outcome = compare::run(contest, &make, entrants, &seeds, &done);
+    if let Ok(partial) = partial.into_inner() {
+        partial.finish();
     }
     Ok(outcome?)
 }

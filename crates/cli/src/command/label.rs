@@ -162,7 +162,7 @@ impl LabelArgs {
 pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     arguments.check()?;
     let limits = arguments.network.limits()?;
-    let settings = LearnerSettings {
+    let mut settings = LearnerSettings {
         loss: arguments.loss.clone(),
         rule: arguments.rule.clone(),
         l2: optional_l2(arguments.l2),
@@ -172,6 +172,9 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     settings.check()?;
     let path = arguments.ledger();
     let existing = arguments.existing_ledger(&path)?;
+    if let Some(ledger) = &existing {
+        settings.defaults = source::header(ledger)?.settings.defaults;
+    }
     let data = arguments.data(existing.as_ref())?;
     let items = data.read(arguments.loss.as_deref())?;
     let images = Arc::clone(&items.images);

@@ -60,6 +60,7 @@ pub(crate) struct ProgressMeter {
 }
 
 const COUNTED: &str = "{wide_bar} {human_pos}/{human_len} {msg}, {rate}/s, {eta} left";
+const NOTED: &str = "{wide_bar} {human_pos}/{human_len} {msg}, {rate}/s, {eta} left\n{prefix}";
 const ESTIMATED: &str = "{wide_bar} {percent} %, {human_pos} {msg}, {rate}/s, {eta} left";
 const ENDLESS: &str = "{spinner} {human_pos} {msg}, {rate}/s";
 
@@ -94,6 +95,12 @@ impl ProgressMeter {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position(position);
+    }
+
+    /// Shows a line below a bar whose length is known, in place of the previous one.
+    pub(crate) fn note(&self, line: String) {
+        self.bar.set_style(style(NOTED));
+        self.bar.set_prefix(line);
     }
 
     /// Removes the bar.
@@ -173,7 +180,7 @@ mod tests {
 
     #[test]
     fn every_template_is_valid() {
-        for template in [COUNTED, ESTIMATED, ENDLESS] {
+        for template in [COUNTED, NOTED, ESTIMATED, ENDLESS] {
             assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
         }
     }

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use querist_engine::name::NameError;
-use querist_run::settings::{ClockSetting, LearnerSettings};
+use querist_run::settings::{ClockSetting, Defaults, LearnerSettings};
 
 use super::output::{count, whole};
 
@@ -106,6 +106,7 @@ impl LearnerArgs {
             warm_rule: same.warm_rule,
             warm_labels: same.warm_labels,
             seed: same.seed,
+            defaults: Defaults::default(),
         })
     }
 }

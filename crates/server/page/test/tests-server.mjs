@@ -364,7 +364,7 @@ export const TESTS = {
     await page.click("#open-objective");
     await page.until("document.querySelector('.claims') !== null");
     const [command, verdicts, reasons, numbers, follows] = await page.evaluate(`[".command", ".claims .verdict + strong", ".claims li > p.muted", ".constants dd", ".follows li"].map((selector) => [...document.querySelectorAll(selector)].map((found) => found.textContent))`);
-    assert.match(command[0], /^querist certify 'logistic' 'boundary:reach=[\d.]+,base=[\d.]+'$/);
+    assert.match(command[0], /^querist certify 'logistic' 'boundary:reach=[\d.e-]+,base=[\d.e-]+(,from=[\d.e-]+)?'$/);
     const words = command[0].split(" ").slice(1).map((word) => word.replaceAll("'", ""));
     const printed = JSON.parse(execFileSync(server, [...words, "--json"], { encoding: "utf8" }));
     assert.deepEqual(verdicts, printed.claims.map(({ claim }) => claim));

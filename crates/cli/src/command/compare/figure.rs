@@ -30,7 +30,8 @@ pub(super) fn write(path: &Path, results: &ComparisonResults<'_>) -> Result<()> 
 
 const COLORS: [Color; 6] = [Color::Gray, Color::Blue, Color::Orange, Color::Green, Color::Purple, Color::Red];
 
-fn figure(results: &ComparisonResults<'_>) -> Figure {
+/// Returns the figure of a comparison.
+pub(super) fn figure(results: &ComparisonResults<'_>) -> Figure {
     let mut panels = vec![curves(results)];
     panels.extend(probabilities(results));
     panels.extend(calibration(results));
@@ -63,11 +64,16 @@ fn curves(results: &ComparisonResults<'_>) -> Panel {
         series.push(Series { name: entrant.name.clone(), color: color(index), mark: SeriesMark::Line, points });
     }
     if let (Some(first), Some(last)) = (results.curves[0].stages.first(), results.curves[0].stages.last()) {
-        let goal = 0.95 * results.full_mean();
+        let goal = results.goal(0.95);
         let points = vec![(first.labels as f64, goal), (last.labels as f64, goal)];
         series.push(Series { name: String::new(), color: Color::Gray, mark: SeriesMark::Dashed, points });
     }
-    Panel { title: "learning curves".to_owned(), x: Axis::new("labels"), y: Axis::new(results.measure()), series }
+    Panel {
+        title: "learning curves".to_owned(),
+        x: Axis::new("labels"),
+        y: Axis::new(results.metric().title()),
+        series,
+    }
 }
 
 /// Returns the panel with the distribution of draw probabilities: the share of asks in each bin of log₁₀ n·q.

@@ -1,17 +1,17 @@
 //! The results of a comparison, as text and as JSON.
 
-use querist_data::Loaded;
+use querist_data::{Loaded, escape_control};
 use querist_engine::compare::{
-    Comparison, ComparisonVerdict, Contest, Curve, Entrant, EntrantRun, SeedInterval, Winner, labels_to, summarize,
-    verdict,
+    Comparison, ComparisonVerdict, Contest, Curve, Entrant, EntrantRun, JointTest, Metric, SeedInterval, Undecided,
+    against, labels_saved, labels_to, summarize, verdict,
 };
-use querist_engine::compare::{against, labels_saved};
 use querist_engine::stats::mean;
+use querist_engine::stop::Better;
 use querist_render::table::wrap;
-use querist_run::text::grouped;
+use querist_run::text::counted;
 use serde_json::{Value, json};
 
-use super::CompareArgs;
+use super::{ChosenMetric, CompareArgs};
 use crate::number::json as number;
 
 /// A comparison with its results.
@@ -20,10 +20,13 @@ pub(super) struct ComparisonResults<'a> {
     pub(super) runs: &'a [Vec<EntrantRun>],
     pub(super) curves: Vec<Curve>,
     pub(super) seeds: usize,
-    full: &'a [f64],
+    metric: &'a ChosenMetric,
+    /// The curves in accuracy or R², whatever the metric is.
+    plain: Vec<Curve>,
+    full: Vec<f64>,
+    test: JointTest,
     verdict: ComparisonVerdict,
     loss: &'a str,
-    is_classification: bool,
     data: String,
     rows: usize,
     budget: u64,
@@ -36,25 +39,25 @@ impl<'a> ComparisonResults<'a> {
     pub(super) fn new(
         arguments: &CompareArgs,
         contest: &Contest<'_>,
-        loss: &'a str,
+        (loss, metric): (&'a str, &'a ChosenMetric),
         entrants: &'a [Entrant],
         outcome: &'a Comparison,
         loaded: &Loaded,
     ) -> Self {
-        let curves: Vec<Curve> = outcome.runs.iter().map(|runs| summarize(runs)).collect();
-        let names: Vec<String> = entrants.iter().map(|entrant| entrant.name.clone()).collect();
-        let is_classification = contest.kind != querist_engine::task::Labels::Numbers;
-        let measure = if is_classification { "accuracy" } else { "R²" };
-        let verdict = verdict(&names, &curves, 0, &outcome.full, measure);
+        let curves_in = |criterion| outcome.runs.iter().map(|runs| summarize(runs, criterion)).collect();
+        let curves: Vec<Curve> = curves_in(&metric.criterion);
+        let full = outcome.full_values(&metric.criterion);
         Self {
             entrants,
             runs: &outcome.runs,
+            plain: curves_in(&metric.plain),
+            seeds: full.len(),
+            test: JointTest::new(&curves, 0),
+            verdict: verdict(&curves, 0, &full),
             curves,
-            seeds: outcome.full.len(),
-            full: &outcome.full,
-            verdict,
+            metric,
+            full,
             loss,
-            is_classification,
             data: loaded.encoder.describe(),
             remarks: loaded.encoder.remarks().to_vec(),
             rows: contest.rows.len(),
@@ -63,23 +66,35 @@ impl<'a> ComparisonResults<'a> {
         }
     }
 
-    /// Returns the name of the score.
-    pub(super) fn measure(&self) -> &'static str {
-        if self.is_classification { "accuracy" } else { "R²" }
+    /// Returns the metric.
+    pub(super) fn metric(&self) -> &Metric {
+        self.metric.criterion.metric()
     }
 
     /// Returns the score with all labels, averaged over the seeds.
-    pub(super) fn full_mean(&self) -> f64 {
-        mean(self.full)
+    fn full_mean(&self) -> f64 {
+        mean(&self.full)
+    }
+
+    /// Returns the score that counts as this share of the score with all labels.
+    pub(super) fn goal(&self, share: f64) -> f64 {
+        self.curves[0].goal(self.full_mean(), share)
     }
 
     pub(super) fn title(&self) -> String {
-        format!("{} on {}, {} labels, {} seeds", self.loss, self.file, grouped(self.budget), self.seeds)
+        let (labels, seeds) = (counted(self.budget, "label"), counted(self.seeds as u64, "seed"));
+        format!("{} on {}, {labels}, {seeds}", self.loss, self.file)
+    }
+
+    /// Returns the verdict in words.
+    fn verdict_text(&self) -> String {
+        let names: Vec<String> = self.entrants.iter().map(|entrant| entrant.name.clone()).collect();
+        escape_control(&self.verdict.text(&names, self.metric()))
     }
 
     /// Returns the verdict as a sentence.
     pub(super) fn sentence(&self) -> String {
-        let text = &self.verdict.text;
+        let text = self.verdict_text();
         let mut letters = text.chars();
         letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
     }
@@ -103,10 +118,15 @@ impl<'a> ComparisonResults<'a> {
     /// Returns the results as JSON.
     pub(super) fn to_json(&self) -> Value {
         let rules: Vec<Value> = (0..self.entrants.len()).map(|entrant| self.entrant(entrant)).collect();
-        let winner = match self.verdict.winner {
-            Winner::Entrant(entrant) => Value::from(self.entrants[entrant].name.clone()),
-            Winner::Random => "random".into(),
-            Winner::Undecided => Value::Null,
+        let winner = self.verdict.winner(0).map(|entrant| self.entrants[entrant].name.clone());
+        let (outcome, by, undecided) = match &self.verdict {
+            ComparisonVerdict::Better { by, .. } => ("better", Some(*by), None),
+            ComparisonVerdict::Random { by, .. } => ("random", Some(*by), None),
+            ComparisonVerdict::Undecided(reason) => ("undecided", None, Some(reason)),
+        };
+        let largest_gain = match undecided {
+            Some(Undecided::TooClose { largest_gain }) => number(*largest_gain),
+            _ => Value::Null,
         };
         json!({
             "loss": self.loss,
@@ -115,31 +135,25 @@ impl<'a> ComparisonResults<'a> {
             "rows": self.rows,
             "budget": self.budget,
             "seeds": self.seeds,
-            "measure": if self.is_classification { "accuracy" } else { "r_squared" },
+            "measure": if *self.metric() == Metric::R2 { "r_squared".to_owned() } else { self.metric().to_string() },
+            "metric": self.metric().to_string(),
+            "metric_reason": self.metric.reason,
             "full": number(self.full_mean()),
             "rules": rules,
             "winner": winner,
-            "verdict": self.verdict.text,
+            "outcome": outcome,
+            "by": interval(by),
+            "more_seeds": undecided.and_then(Undecided::more_seeds),
+            "largest_gain": largest_gain,
+            "verdict": self.verdict_text(),
         })
     }
 
     fn entrant(&self, entrant: usize) -> Value {
         let curve = &self.curves[entrant];
-        let key = if self.is_classification { "accuracy" } else { "r_squared" };
-        let stages: Vec<Value> = curve
-            .stages
-            .iter()
-            .map(|stage| {
-                let band = stage.band();
-                let by_seed: Vec<Value> = stage.scores.iter().map(|score| number(*score)).collect();
-                json!({"labels": stage.labels, key: by_seed, format!("{key}_mean"): number(stage.mean()),
-                       format!("{key}_sd"): number(stage.deviation()), "low": number(band.low),
-                       "high": number(band.high), "loss": number(stage.loss)})
-            })
-            .collect();
-        let area = mean(&curve.areas);
-        let to = |share: f64| labels_to(curve, share * self.full_mean()).map_or(Value::Null, number);
-        let saved = |share: f64| interval(labels_saved(curve, &self.curves[0], self.full, share));
+        let stages: Vec<Value> = (0..curve.stages.len()).map(|stage| self.stage(entrant, stage)).collect();
+        let to = |share: f64| labels_to(curve, self.goal(share)).map_or(Value::Null, number);
+        let saved = |share: f64| interval(labels_saved(curve, &self.curves[0], &self.full, share));
         let compared = |other: usize| interval((other != entrant).then(|| against(curve, &self.curves[other])));
         let probabilities: Vec<f64> = self.runs[entrant].iter().flat_map(|run| run.chances.iter().copied()).collect();
         let stopped = self.runs[entrant].iter().find_map(|run| run.stopped.clone());
@@ -147,7 +161,9 @@ impl<'a> ComparisonResults<'a> {
             "rule": self.entrants[entrant].name,
             "asks_by": self.entrants[entrant].rule.name(),
             "curve": stages,
-            "area": number(area),
+            "area": number(mean(&curve.areas)),
+            "areas": curve.areas.iter().map(|area| number(*area)).collect::<Vec<_>>(),
+            "gain_over_random": self.gain(entrant),
             "labels_to_95": to(0.95),
             "labels_to_98": to(0.98),
             "saved_at_95": if entrant == 0 { Value::Null } else { saved(0.95) },
@@ -162,6 +178,33 @@ impl<'a> ComparisonResults<'a> {
         })
     }
 
+    /// Returns a point of a learning curve: accuracy or R², and the metric in `score`.
+    fn stage(&self, entrant: usize, index: usize) -> Value {
+        let (stage, plain) = (&self.curves[entrant].stages[index], &self.plain[entrant].stages[index]);
+        let by_seed = |scores: &[f64]| scores.iter().map(|score| number(*score)).collect::<Vec<Value>>();
+        let key = if *self.metric.plain.metric() == Metric::R2 { "r_squared" } else { "accuracy" };
+        let (band, plain_band) = (stage.band(), plain.band());
+        json!({
+            "labels": stage.labels,
+            key: by_seed(&plain.scores),
+            format!("{key}_mean"): number(plain.mean()),
+            format!("{key}_sd"): number(plain.deviation()),
+            "low": number(plain_band.low),
+            "high": number(plain_band.high),
+            "loss": number(stage.loss),
+            "score": {"by_seed": by_seed(&stage.scores), "mean": number(stage.mean()),
+                      "sd": number(stage.deviation()), "low": number(band.low), "high": number(band.high)},
+        })
+    }
+
+    /// Returns the joint test of an entrant; null for random.
+    fn gain(&self, entrant: usize) -> Value {
+        self.test.entrants.iter().find(|test| test.entrant == entrant).map_or(Value::Null, |test| {
+            json!({"mean": number(test.gain.middle), "low": number(test.gain.low), "high": number(test.gain.high),
+                   "p": number(test.p), "adjusted_p": number(test.adjusted_p)})
+        })
+    }
+
     fn has_top(&self) -> bool {
         self.entrants.last().is_some_and(|entrant| entrant.name == "top")
     }
@@ -170,45 +213,53 @@ impl<'a> ComparisonResults<'a> {
     pub(super) fn to_text(&self) -> String {
         let wanted: Vec<u64> = self.shown();
         let width = self.entrants.iter().map(|entrant| entrant.name.chars().count()).max().unwrap_or(0).max(5);
+        // "0.812 ± 0.035" has one letter more than "81.2 ± 3.5" with an uncertainty of two digits.
+        let cell_width = if self.metric().is_percentage() { 12 } else { 13 };
         let mut text = format!("{}\n\n", self.title());
-        text.push_str(&wrap("  data  ", &self.data));
-        let scale = if self.is_classification { 100.0 } else { 1.0 };
-        let unit = if self.is_classification { " %" } else { "" };
+        text.push_str(&wrap("  data    ", &self.data));
+        text.push_str(&wrap("  metric  ", &self.metric_text()));
         text.push_str(&format!(
-            "\n  {} with all labels {:.*}{unit}\n\n",
-            self.measure(),
-            digits(scale),
-            scale * self.full_mean()
+            "\n  {} with all labels {}\n\n",
+            escape_control(&self.metric().title()),
+            shown(self.full_mean(), self.metric())
         ));
         text.push_str(&format!("  {:width$}", "rule"));
         for labels in &wanted {
-            text.push_str(&format!("  {labels:>12}"));
+            text.push_str(&format!("  {labels:>cell_width$}"));
         }
         text.push_str("   to 95 %   to 98 %\n");
         for (entrant, curve) in self.entrants.iter().zip(&self.curves) {
             text.push_str(&format!("  {:width$}", entrant.name));
             for labels in &wanted {
                 let stage = curve.stages.iter().find(|stage| stage.labels == *labels);
-                let shown = stage.map_or_else(String::new, |stage| {
-                    let half = scale * (stage.band().high - stage.mean());
-                    let half = if half.is_nan() { String::new() } else { format!(" ± {half:.*}", digits(scale)) };
-                    format!("{:.*}{half}", digits(scale), scale * stage.mean())
+                let cell = stage.map_or_else(String::new, |stage| {
+                    let half = stage.band().high - stage.mean();
+                    let plus_minus =
+                        if half.is_nan() { String::new() } else { format!(" ± {}", rounded(half, self.metric())) };
+                    format!("{}{plus_minus}", rounded(stage.mean(), self.metric()))
                 });
-                text.push_str(&format!("  {shown:>12}"));
+                text.push_str(&format!("  {cell:>cell_width$}"));
             }
             for share in [0.95, 0.98] {
-                let need = labels_to(curve, share * self.full_mean());
+                let need = labels_to(curve, self.goal(share));
                 text.push_str(&format!("  {:>8}", need.map_or_else(|| "—".to_owned(), |need| format!("{need:.0}"))));
             }
             text.push('\n');
         }
         text.push('\n');
-        text.push_str(&wrap("", &self.verdict.text));
+        text.push_str(&wrap("", &self.verdict_text()));
         for remark in &self.remarks {
             text.push('\n');
-            text.push_str(&wrap("", &querist_data::escape_control(remark)));
+            text.push_str(&wrap("", &escape_control(remark)));
         }
         text
+    }
+
+    /// Returns the name of the metric, with its direction if lower is better, or the reason for a default.
+    fn metric_text(&self) -> String {
+        let direction = if self.metric().better() == Better::Lower { " (lower is better)" } else { "" };
+        let reason = self.metric.reason.as_ref().map_or_else(String::new, |reason| format!(", because {reason}"));
+        escape_control(&format!("{}{direction}{reason}", self.metric()))
     }
 
     /// Returns the numbers of labels in the table: up to four, at an eighth, a quarter, half and all of the budget.
@@ -222,8 +273,14 @@ impl<'a> ComparisonResults<'a> {
     }
 }
 
-fn digits(scale: f64) -> usize {
-    if 1.0 < scale { 1 } else { 3 }
+/// Returns a value of a metric without its unit: percentages with one decimal, other numbers with three.
+fn rounded(value: f64, metric: &Metric) -> String {
+    if metric.is_percentage() { format!("{:.1}", 100.0 * value) } else { format!("{value:.3}") }
+}
+
+/// Returns a value of a metric with its unit.
+pub(super) fn shown(value: f64, metric: &Metric) -> String {
+    format!("{}{}", rounded(value, metric), if metric.is_percentage() { " %" } else { "" })
 }
 
 fn interval(interval: Option<SeedInterval>) -> Value {

@@ -74,18 +74,10 @@ fn pair(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Result<
     }
 }
 
-/// Returns the name of the boundary rule at the scale of the current model.
+/// Returns the name of the boundary rule at the scale of the current model. Without a model, all items are equally
+/// likely.
 fn settled(scale: Option<Scale>) -> String {
-    match scale.filter(|scale| scale.reach.is_finite()) {
-        // Without a model, or if all scores are the same, all items are equally likely.
-        None => "constant:p=1".to_owned(),
-        Some(scale) => format!("boundary:reach={},base={}", scale.reach, scale.base),
-    }
-}
-
-/// Returns μ = 1/τ and the constant part of U: (e^{−μ·gap} + base)/(1 + base).
-fn numbers(scale: Scale) -> (f64, f64) {
-    (1.0 / scale.reach, scale.base / (1.0 + scale.base))
+    scale.unwrap_or_default().name()
 }
 
 fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) -> String {
@@ -93,12 +85,13 @@ fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) ->
         "All answers have equal weight in the fit: it minimizes {loss} on the queried items, which {rule} chooses."
     );
     text += &match scale.filter(|scale| is_relative && scale.reach.is_finite()) {
-        Some(scale) => {
-            let (mu, floor) = numbers(scale);
+        Some(Scale { reach, from, base, .. }) => {
+            let (mu, floor) = (1.0 / reach, base / (1.0 + base));
+            let beyond = if from == 0.0 { "g".to_owned() } else { format!("max(0, g − {from:.3})") };
             format!(
                 "\nIts scale comes from the pool: with the current model, items are drawn in proportion to U = \
-                 {floor:.3} + {:.3} e^(−{mu:.3} g), where g is the distance of the score from a tie. The numbers \
-                 change with every fit; the claims are about this U.",
+                 {floor:.3} + {:.3} e^(−{mu:.3} {beyond}), where g is the distance of the score from a tie. The \
+                 numbers change with every fit; the claims are about this U.",
                 1.0 - floor
             )
         }
