@@ -19,7 +19,7 @@ create_exception!(
 
 /// Creates a `ValueError` for an argument.
 pub(crate) fn wrong_value(argument: &str, why: impl Display) -> PyErr {
-    PyValueError::new_err(format!("{argument}: {why}"))
+    PyValueError::new_err(format!("{argument}: {}", with_arguments(&why.to_string())))
 }
 
 /// Creates a `TypeError` for an argument.
@@ -29,7 +29,25 @@ pub(crate) fn wrong_type(argument: &str, why: impl Display) -> PyErr {
 
 /// Creates a `QueristError` for an error of the engine.
 pub(crate) fn refused(why: impl Display) -> PyErr {
-    QueristError::new_err(why.to_string())
+    QueristError::new_err(with_arguments(&why.to_string()))
+}
+
+/// Replaces the flags in a message of a lower crate by the arguments of the same name: `--skip-bad-rows` becomes
+/// `skip_bad_rows`.
+fn with_arguments(message: &str) -> String {
+    let mut parts = message.split("--");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if !part.starts_with(|c: char| c.is_ascii_lowercase()) {
+            text += "--";
+            text += part;
+            continue;
+        }
+        let end = part.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(part.len());
+        text += &part[..end].replace('-', "_");
+        text += &part[end..];
+    }
+    text
 }
 
 /// Runs a call from Python and converts a panic to an exception that `except Exception` catches.
@@ -52,4 +70,15 @@ pub(crate) fn silence_decoders() {
             previous(info);
         }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_arguments;
+
+    #[test]
+    fn flags_become_arguments() {
+        let message = "use --missing zero, or --skip-bad-rows to skip the row -- see --hash-bits";
+        assert_eq!(with_arguments(message), "use missing zero, or skip_bad_rows to skip the row -- see hash_bits");
+    }
 }

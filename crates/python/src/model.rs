@@ -122,7 +122,7 @@ impl OwnedFitProblem {
         let problem = Problem {
             task: &self.task,
             model: self.model,
-            rows: &self.rows,
+            rows: (&self.rows).into(),
             labels: &self.labels,
             weights: &self.weights,
             strength: 1.0,

@@ -46,6 +46,21 @@ impl QuerySettings {
         Ok(rule)
     }
 
+    /// Returns the rule with its scale on the rows that are not excluded.
+    fn settled_rule(
+        &self,
+        rows: usize,
+        outputs: usize,
+        score: impl FnMut(usize, &mut [f64]) -> PyResult<()>,
+    ) -> PyResult<Rule> {
+        let mut rule = self.rule()?;
+        settle(&mut rule, (rows, &self.exclude), outputs, self.rarest, score)?;
+        if !self.at_random {
+            rule.prepare_for_top();
+        }
+        Ok(rule)
+    }
+
     fn found<'py>(&self, py: Python<'py>, mut weights: RowWeights, rows: usize) -> PyResult<Found<'py>> {
         if let Some(row) = self.exclude.iter().find(|row| rows <= **row) {
             return Err(wrong_value("exclude", format!("there is no row {row} among {rows}")));
@@ -87,8 +102,8 @@ pub(crate) fn query<'py>(
         let table = PythonRows::take("X", x)?;
         let view = table.view()?;
         let scorer = scorer(&parameters.as_array().to_vec(), outputs, view.dim)?;
-        let mut rule = wanted.rule()?;
-        settle(&mut rule, view.rows, outputs, wanted.rarest, |row, out| view.score(&scorer, outputs, row, out))?;
+        let score = |row: usize, out: &mut [f64]| view.score(&scorer, outputs, row, out);
+        let rule = wanted.settled_rule(view.rows, outputs, score)?;
         let mut weights = RowWeights::default();
         in_pieces(py, view.rows, (BLOCK, view.dim), |rows| {
             weights.extend(rows.len(), |first, out| {
@@ -121,8 +136,7 @@ pub(crate) fn query_scores<'py>(
         let said = said.as_array();
         let outputs = if wanted.classes == 2 { 1 } else { said.ncols() };
         let read = |row: usize, out: &mut [f64]| read_scores(&said, are_probabilities, row, out);
-        let mut rule = wanted.rule()?;
-        settle(&mut rule, said.nrows(), outputs, wanted.rarest, read)?;
+        let rule = wanted.settled_rule(said.nrows(), outputs, read)?;
         let mut weights = RowWeights::default();
         in_pieces(py, said.nrows(), (BLOCK, outputs), |rows| {
             weights.extend(rows.len(), |first, out| {

@@ -154,7 +154,7 @@ def test_rows_without_uncertainty_are_drawn_last() -> None:
 def test_the_old_name_of_the_boundary_rule_draws_the_same(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(l2=1.0).fit(X[:200], y[:200])
-    names = ["boundary", "margin", "margin:share=0.01,floor=0.1", "boundary:share=0.01,floor=0.1"]
+    names = ["boundary", "margin", "boundary:half=0.01,floor=0.2"]
     one, *others = (querist.query(clf, X, 20, rule=rule, random_state=9).tolist() for rule in names)
     assert all(other == one for other in others)
 
