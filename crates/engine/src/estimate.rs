@@ -42,6 +42,22 @@ pub struct DrawProbability {
     pub floor: f64,
 }
 
+impl Estimate {
+    /// Widens the anytime-valid interval to contain the fixed-sample one. The two rest on different arguments, so either
+    /// could reach farther; an interval that holds at all times must not exclude what one look allows.
+    fn nested(self) -> Self {
+        let anytime = self.anytime.map(|(low, high)| (low.min(self.low), high.max(self.high)));
+        Self { anytime, ..self }
+    }
+
+    /// Moves the estimate and its intervals by a known number, within the possible values.
+    fn moved(self, by: f64, (least, most): (f64, f64)) -> Self {
+        let moved = |value: f64| (value + by).clamp(least, most);
+        let anytime = self.anytime.map(|(low, high)| (moved(low), moved(high)));
+        Self { value: moved(self.value), low: moved(self.low), high: moved(self.high), anytime, ..self }
+    }
+}
+
 impl DrawProbability {
     /// Returns a draw from `left` equally likely items, as in a cold start.
     pub fn uniform(left: usize) -> Self {
@@ -263,7 +279,7 @@ impl Estimator {
             estimate.low = estimate.low.min(from_unit(ends.0));
             estimate.high = estimate.high.max(from_unit(ends.1));
         }
-        Ok(Estimate { low: estimate.low.max(low), high: estimate.high.min(high), anytime, ..estimate })
+        Ok(Estimate { low: estimate.low.max(low), high: estimate.high.min(high), anytime, ..estimate }.nested())
     }
 
     /// Estimates the pool's mean log loss, for a model that has judged the whole pool. `possible` is the loss matrix:
@@ -316,6 +332,14 @@ impl Estimator {
         Estimate { warning, ..estimate }
     }
 
+    /// Moves a mean over the pool from cross-fitted models, which judged the drawn items by `values`, to the model fitted to
+    /// all answers, which judges them by `fitted`. The two agree on undrawn items, nearly; on drawn items both values are
+    /// known. The difference matters: rules seek errors, and the fitted model has learned from them.
+    pub fn of_fitted_model(&self, estimate: Estimate, values: &[f64], fitted: &[f64], range: (f64, f64)) -> Estimate {
+        let change: f64 = values.iter().zip(fitted).map(|(value, fitted)| fitted - value).sum();
+        estimate.moved(change / self.pool as f64, range)
+    }
+
     /// Estimates the fraction of the pool's items for which a condition holds.
     pub fn share(&self, holds: &[bool], draws: &[DrawProbability]) -> Result<Estimate, Invalid> {
         self.check(holds.len(), draws)?;
@@ -337,7 +361,7 @@ impl Estimator {
         } else {
             None
         };
-        Estimate { value, low, high, anytime, confidence: self.confidence, effective_n, draws, warning }
+        Estimate { value, low, high, anytime, confidence: self.confidence, effective_n, draws, warning }.nested()
     }
 
     fn check(&self, values: usize, draws: &[DrawProbability]) -> Result<(), Invalid> {

@@ -200,7 +200,7 @@ impl Refit {
         let share = if 0.0 < total { counted / total } else { 0.0 };
         let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
         let mut theta = self.gathered();
-        Newton::default().minimize(&self.problem(&weights), &mut theta, COARSE);
+        self.newton.clone().minimize(&self.problem(&weights), &mut theta, COARSE);
         if let Some(span) = &self.span {
             theta = span.scatter(&theta, self.fitted_rows());
         }

@@ -102,27 +102,68 @@ impl Estimator {
         tests: Option<&ScoreTests<'_>>,
     ) -> Result<ClassScores, Invalid> {
         self.check(judged.len(), draws)?;
-        let ratio = |term: fn(bool, bool) -> RatioTerm| {
-            let terms: Vec<RatioTerm> = judged.iter().map(|j| term(j.predicted == class, j.truth == class)).collect();
+        let ratio = |term: Term| {
+            let terms = terms_of(judged, class, term);
             ratio_of(self, &terms, draws, tests.map(|tests| (tests, Count { class: Some(class), term })))
         };
-        Ok(ClassScores {
-            precision: ratio(|predicted, actual| RatioTerm::new(predicted && actual, predicted)),
-            recall: ratio(|predicted, actual| RatioTerm::new(predicted && actual, actual)),
-            // 2TP/(2TP + FP + FN): true positives count twice.
-            f1: ratio(|predicted, actual| RatioTerm {
-                numerator: 2.0 * f64::from(predicted && actual),
-                denominator: f64::from(predicted) + f64::from(actual),
-            }),
-        })
+        Ok(ClassScores { precision: ratio(precision_term), recall: ratio(recall_term), f1: ratio(f1_term) })
     }
+
+    /// Moves the scores of a class from cross-fitted models to the model fitted to all answers, like
+    /// [`Estimator::of_fitted_model`]. A ratio is moved to first order.
+    pub fn class_of_fitted_model(
+        &self,
+        scores: ClassScores,
+        judged: &[Judgement],
+        fitted: &[Judgement],
+        draws: &[DrawProbability],
+        class: usize,
+    ) -> ClassScores {
+        let levels = Levels::new(self.pool, draws);
+        let moved = |estimate: Option<Estimate>, term: Term| {
+            let (before, after) = (terms_of(judged, class, term), terms_of(fitted, class, term));
+            let denominators: Vec<f64> = before.iter().map(|term| term.denominator).collect();
+            let denominator = levels.mean(&denominators);
+            estimate.map(|estimate| {
+                let error = |term: &RatioTerm| (term.numerator - estimate.value * term.denominator) / denominator;
+                let change: f64 = before.iter().zip(&after).map(|(before, after)| error(after) - error(before)).sum();
+                estimate.moved(change / self.pool as f64, (0.0, 1.0))
+            })
+        };
+        ClassScores {
+            precision: moved(scores.precision, precision_term),
+            recall: moved(scores.recall, recall_term),
+            f1: moved(scores.f1, f1_term),
+        }
+    }
+}
+
+/// A function (predicted, true) ↦ contribution to a ratio.
+type Term = fn(bool, bool) -> RatioTerm;
+
+fn precision_term(predicted: bool, actual: bool) -> RatioTerm {
+    RatioTerm::new(predicted && actual, predicted)
+}
+
+fn recall_term(predicted: bool, actual: bool) -> RatioTerm {
+    RatioTerm::new(predicted && actual, actual)
+}
+
+/// 2TP/(2TP + FP + FN): true positives count twice.
+fn f1_term(predicted: bool, actual: bool) -> RatioTerm {
+    let numerator = 2.0 * f64::from(predicted && actual);
+    RatioTerm { numerator, denominator: f64::from(predicted) + f64::from(actual) }
+}
+
+fn terms_of(judged: &[Judgement], class: usize, term: Term) -> Vec<RatioTerm> {
+    judged.iter().map(|judged| term(judged.predicted == class, judged.truth == class)).collect()
 }
 
 /// Replaces the interval of an estimate by that of the score tests.
 fn widened(estimate: Estimate, tests: &ScoreTests<'_>, count: Count, t: f64) -> Estimate {
     let Some((low, high)) = tests.interval(count, t) else { return estimate };
     // Uneven weights can yield a ratio that no tilted model has.
-    Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
+    Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }.nested()
 }
 
 /// Returns 1 − an estimate.

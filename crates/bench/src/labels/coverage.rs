@@ -1,0 +1,89 @@
+//! Coverage and width of intervals.
+
+use querist_engine::stats::mean;
+
+use crate::RunArguments;
+use crate::set::LabeledSet;
+use crate::simulate::{CheckedEstimate, Milestone};
+
+const STATISTICS: [&str; 6] = ["accuracy", "loss", "log loss", "precision", "recall", "F1"];
+
+pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
+    println!("fixed: share of runs that cover (`!` if the 99 % upper limit of it is below 95 %), mean width");
+    for path in &arguments.sets {
+        let set = LabeledSet::read(path)?;
+        for entrant in arguments.entrants()? {
+            println!("\n{} by {}", set.name, entrant.name);
+            println!(
+                "  statistic        labels    fixed   width   bias     anytime   width   times fixed  warned  runs"
+            );
+            let runs = arguments.run(&set, &entrant, true)?;
+            for statistic in STATISTICS {
+                for (at, labels) in arguments.at.iter().enumerate() {
+                    print_line(statistic, *labels, &runs, at);
+                }
+                print_whole_runs(statistic, &runs);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn find<'a>(milestone: &'a Milestone, statistic: &str) -> Option<&'a CheckedEstimate> {
+    milestone.estimates.iter().find(|checked| checked.statistic == statistic)
+}
+
+fn print_line(statistic: &str, labels: u64, runs: &[Vec<Milestone>], at: usize) {
+    let checked: Vec<&CheckedEstimate> =
+        runs.iter().filter_map(|run| run.get(at).and_then(|milestone| find(milestone, statistic))).collect();
+    if checked.is_empty() {
+        return;
+    }
+    let all =
+        |value: fn(&CheckedEstimate) -> f64| mean(&checked.iter().map(|checked| value(checked)).collect::<Vec<_>>());
+    let covered = all(|c| f64::from(c.estimate.low <= c.truth && c.truth <= c.estimate.high));
+    let width = all(|c| c.estimate.high - c.estimate.low);
+    let mark = if is_too_low(covered, checked.len()) { '!' } else { ' ' };
+    let bias = all(|c| c.estimate.value - c.truth);
+    print!("  {statistic:<14} {labels:>8} {covered:>8.3}{mark}{width:>7.3} {bias:>+7.4}");
+    if checked.iter().all(|c| c.estimate.anytime.is_some()) {
+        let ends = |c: &CheckedEstimate| c.estimate.anytime.unwrap_or((f64::NAN, f64::NAN));
+        let inside: Vec<f64> =
+            checked.iter().map(|c| f64::from(ends(c).0 <= c.truth && c.truth <= ends(c).1)).collect();
+        let widths: Vec<f64> = checked.iter().map(|c| ends(c).1 - ends(c).0).collect();
+        print!("    {:>8.3} {:>7.3} {:>8.2}", mean(&inside), mean(&widths), mean(&widths) / width);
+    } else {
+        print!("    {:>8} {:>7} {:>8}", "-", "-", "-");
+    }
+    println!("        {:>6.3} {:>5}", all(|c| f64::from(c.estimate.warning.is_some())), checked.len());
+}
+
+/// Prints the share of runs whose anytime-valid interval covers the truth at every milestone.
+fn print_whole_runs(statistic: &str, runs: &[Vec<Milestone>]) {
+    let covers = |run: &Vec<Milestone>| {
+        let ends = run.iter().filter_map(|milestone| {
+            let checked = find(milestone, statistic)?;
+            checked.estimate.anytime.map(|(low, high)| low <= checked.truth && checked.truth <= high)
+        });
+        let ends: Vec<bool> = ends.collect();
+        (!ends.is_empty()).then(|| f64::from(ends.iter().all(|inside| *inside)))
+    };
+    let whole: Vec<f64> = runs.iter().filter_map(covers).collect();
+    if !whole.is_empty() {
+        println!("  {statistic:<14} whole runs covered by the anytime interval: {:.3}", mean(&whole));
+    }
+}
+
+/// Returns whether the 99 % upper Clopper–Pearson limit of a coverage is below 95 %: whether so few hits among n have a
+/// probability below 1 % if each has a probability of 95 %.
+fn is_too_low(covered: f64, n: usize) -> bool {
+    const LEVEL: f64 = 0.95;
+    let hits = (covered * n as f64).round() as usize;
+    // The binomial distribution, term by term from 0 hits, in logarithms.
+    let (mut term, mut below) = (n as f64 * (1.0 - LEVEL).ln(), 0.0);
+    for hit in 0..=hits {
+        below += term.exp();
+        term += ((n - hit) as f64 / (hit + 1) as f64).ln() + (LEVEL / (1.0 - LEVEL)).ln();
+    }
+    below < 0.01
+}

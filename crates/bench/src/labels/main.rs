@@ -1,0 +1,75 @@
+//! Measures how good classifiers and their estimates are after some number of labels, on many data sets with many seeds.
+
+#![allow(clippy::print_stdout, reason = "printing tables is the purpose of this program")]
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{Args, Parser, Subcommand};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+
+mod coverage;
+mod curves;
+mod set;
+mod simulate;
+
+use set::LabeledSet;
+use simulate::{Entrant, Milestone, RunPlan};
+
+/// Simulates labeling on data sets whose labels are known.
+#[derive(Debug, Parser)]
+struct LabelsArguments {
+    #[command(subcommand)]
+    table: Table,
+}
+
+#[derive(Debug, Subcommand)]
+enum Table {
+    /// Prints accuracy, log loss and the recall of the rarest class on held-out rows
+    Curves(RunArguments),
+    /// Prints coverage and width of the intervals, judged by the fitted model on the whole pool
+    Coverage(RunArguments),
+}
+
+/// The runs to simulate.
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// Data files with a column `label` or `target`
+    #[arg(required = true)]
+    sets: Vec<PathBuf>,
+    /// Ways of choosing rows, as RULE[@DRAW], separated by semicolons
+    #[arg(long, default_value = "random;top;boundary")]
+    entrants: String,
+    /// Number of seeds, each with its own split
+    #[arg(long, default_value_t = 10)]
+    seeds: u64,
+    /// Numbers of labels at which runs are measured
+    #[arg(long, value_delimiter = ',', default_value = "50,100,200,400")]
+    at: Vec<u64>,
+    /// Number of labels between two fits
+    #[arg(long, default_value_t = 5)]
+    batch: u64,
+}
+
+impl RunArguments {
+    fn entrants(&self) -> anyhow::Result<Vec<Entrant>> {
+        self.entrants.split(';').map(Entrant::parse).collect()
+    }
+
+    /// Runs an entrant on a set with every seed.
+    fn run(&self, set: &LabeledSet, entrant: &Entrant, estimates: bool) -> anyhow::Result<Vec<Vec<Milestone>>> {
+        let plan = RunPlan { milestones: self.at.clone(), batch: self.batch, estimates };
+        (0..self.seeds).into_par_iter().map(|seed| simulate::simulate(set, entrant, &plan, seed)).collect()
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let (Table::Curves(runs) | Table::Coverage(runs)) = &LabelsArguments::parse().table;
+    if runs.seeds < 2 || runs.batch == 0 || !runs.at.is_sorted() {
+        bail!("need at least 2 seeds, a batch of at least 1, and ascending numbers of labels");
+    }
+    match &LabelsArguments::parse().table {
+        Table::Curves(runs) => curves::print(runs),
+        Table::Coverage(runs) => coverage::print(runs),
+    }
+}

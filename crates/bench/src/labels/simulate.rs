@@ -1,0 +1,191 @@
+//! Simulated labeling runs: a learner asks, the data set answers.
+
+use anyhow::Context;
+use querist_engine::coin::Coin;
+use querist_engine::estimate::Estimate;
+use querist_engine::fit::Refit;
+use querist_engine::learner::Learner;
+use querist_engine::linear::Linear;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings};
+use querist_engine::rule;
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::Rules;
+use querist_engine::task::{self, Task};
+
+use crate::set::LabeledSet;
+
+/// The fraction of rows that are held out for testing.
+const TEST_SHARE: f64 = 0.3;
+
+/// A way of choosing rows, as `RULE[@DRAW]`; `random` and `top` are short for two of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Entrant {
+    pub(crate) name: String,
+    rule: String,
+    draw: Draw,
+}
+
+impl Entrant {
+    pub(crate) fn parse(name: &str) -> anyhow::Result<Self> {
+        let full = match name {
+            "random" => "constant",
+            "top" => "boundary@top",
+            other => other,
+        };
+        let (rule, draw) = full.split_once('@').unwrap_or((full, "scan"));
+        let draw = draw.parse().with_context(|| format!("in `{name}`"))?;
+        Ok(Self { name: name.to_owned(), rule: rule.to_owned(), draw })
+    }
+}
+
+/// The plan of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunPlan {
+    /// The number of labels after which a run is measured, ascending.
+    pub(crate) milestones: Vec<u64>,
+    /// The number of labels between two fits.
+    pub(crate) batch: u64,
+    /// Whether the estimates of the learner are compared with the truth.
+    pub(crate) estimates: bool,
+}
+
+/// The measurement of a run after some number of labels.
+#[derive(Clone, Debug)]
+pub(crate) struct Milestone {
+    /// Accuracy on the held-out rows.
+    pub(crate) accuracy: f64,
+    /// Mean log loss on the held-out rows.
+    pub(crate) log_loss: f64,
+    /// Recall of the rarest class on the held-out rows.
+    pub(crate) recall: f64,
+    /// Whether every class has been labeled.
+    pub(crate) has_all_classes: bool,
+    /// Each estimate of the learner, with the truth about the fitted model on the pool.
+    pub(crate) estimates: Vec<CheckedEstimate>,
+}
+
+/// An estimate and the truth.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckedEstimate {
+    pub(crate) statistic: &'static str,
+    pub(crate) truth: f64,
+    pub(crate) estimate: Estimate,
+}
+
+/// Runs an entrant on a set with a seed. Returns a measurement for each milestone that was reached.
+pub(crate) fn simulate(
+    set: &LabeledSet,
+    entrant: &Entrant,
+    plan: &RunPlan,
+    seed: u64,
+) -> anyhow::Result<Vec<Milestone>> {
+    let split = Coin::new(seed, "test");
+    let is_test: Vec<bool> = (0..set.rows.len()).map(|row| split.unit(row as u64 + 1) < TEST_SHARE).collect();
+    let mut pool = learner(set, entrant, seed)?;
+    (0..set.rows.len()).filter(|row| is_test[*row]).for_each(|row| pool.retire(row));
+    let mut milestones = vec![];
+    let mut seen = vec![false; set.kind.classes()];
+    for milestone in &plan.milestones {
+        while pool.time() < *milestone && 0 < pool.left() {
+            let mut answers = vec![];
+            for _ in 0..plan.batch.min(milestone - pool.time()).min(pool.left() as u64) {
+                let drawn = pool.ask(&set.rows)?;
+                let label = set.labels[drawn.row];
+                if let Some(seen) = seen.get_mut(set.kind.class(label)) {
+                    *seen = true;
+                }
+                answers.push((set.rows.row(drawn.row), drawn, label));
+            }
+            pool.answer(&answers)?;
+        }
+        if pool.time() < *milestone {
+            break;
+        }
+        let has_all_classes = seen.iter().all(|seen| *seen);
+        milestones.push(measure(set, &pool, &is_test, has_all_classes, plan.estimates));
+    }
+    Ok(milestones)
+}
+
+fn learner(set: &LabeledSet, entrant: &Entrant, seed: u64) -> anyhow::Result<RefitPool> {
+    let task = task::parse(set.kind.default_loss(), set.kind)?;
+    let rule = rule::parse(&rule::in_pool(&entrant.rule, set.kind), task.name(), set.kind)?;
+    let refit = Refit::new(&*task, true, set.rows.empty_like(), None, seed)?;
+    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+    let learner = Learner::new(task, true, set.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
+    let (objective, labels) = (Objective::AsAsked, set.kind);
+    let settings = RefitSettings { draw: entrant.draw, seed, refit, objective, labels };
+    Ok(RefitPool::new(learner, Rules::only(rule), set.rows.len(), settings)?)
+}
+
+/// The decisions and losses of a model on some rows.
+#[derive(Default)]
+struct Counts {
+    rows: f64,
+    right: f64,
+    loss: f64,
+    /// Of the rarest class: predicted and true, predicted, true.
+    rarest: [f64; 3],
+}
+
+impl Counts {
+    fn of(set: &LabeledSet, task: &dyn Task, theta: &[f64], rows: impl Iterator<Item = usize>) -> Self {
+        let model = Linear { outputs: task.outputs(), intercept: true };
+        let (mut scores, mut counts) = (vec![0.0; model.outputs], Self::default());
+        let rarest = set.kind.label(set.rarest_class());
+        for row in rows {
+            let label = set.labels[row];
+            model.scores(theta, set.rows.row(row), &mut scores);
+            let predicted = task.decide(&scores);
+            counts.rows += 1.0;
+            counts.loss += task.loss(&scores, label);
+            counts.right += f64::from(predicted == label);
+            counts.rarest[0] += f64::from(predicted == rarest && label == rarest);
+            counts.rarest[1] += f64::from(predicted == rarest);
+            counts.rarest[2] += f64::from(label == rarest);
+        }
+        counts
+    }
+}
+
+fn measure(
+    set: &LabeledSet,
+    pool: &RefitPool,
+    is_test: &[bool],
+    has_all_classes: bool,
+    with_estimates: bool,
+) -> Milestone {
+    let (task, theta) = (pool.learner().task(), pool.refit().theta());
+    let chosen = |test: bool| (0..set.rows.len()).filter(move |row| is_test[*row] == test);
+    let test = Counts::of(set, task, theta, chosen(true));
+    let estimates =
+        if with_estimates { check_estimates(set, pool, &Counts::of(set, task, theta, chosen(false))) } else { vec![] };
+    Milestone {
+        accuracy: test.right / test.rows,
+        log_loss: test.loss / test.rows,
+        recall: test.rarest[0] / test.rarest[2],
+        has_all_classes,
+        estimates,
+    }
+}
+
+/// Pairs each estimate with the truth on the whole pool.
+fn check_estimates(set: &LabeledSet, pool: &RefitPool, truth: &Counts) -> Vec<CheckedEstimate> {
+    let Ok(assessment) = pool.assess(Some(&set.rows)) else { return vec![] };
+    let [found, predicted, actual] = truth.rarest;
+    let class = assessment.classes.get(set.rarest_class());
+    let of_class = |estimate: fn(&querist_engine::estimate::ClassScores) -> Option<Estimate>| class.and_then(estimate);
+    let score = if assessment.is_accuracy { truth.right } else { truth.loss } / truth.rows;
+    [
+        (if assessment.is_accuracy { "accuracy" } else { "loss" }, score, Some(assessment.score)),
+        ("log loss", truth.loss / truth.rows, assessment.loss),
+        ("precision", found / predicted, of_class(|class| class.precision)),
+        ("recall", found / actual, of_class(|class| class.recall)),
+        ("F1", 2.0 * found / (predicted + actual), of_class(|class| class.f1)),
+    ]
+    .into_iter()
+    .filter(|(_, truth, _)| truth.is_finite())
+    .filter_map(|(statistic, truth, estimate)| Some(CheckedEstimate { statistic, truth, estimate: estimate? }))
+    .collect()
+}
