@@ -15,7 +15,8 @@ pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
     for path in &arguments.sets {
         let set = LabeledSet::read(path)?;
         println!("\n{} ({} rows, {:?})", set.name, set.rows.len(), set.kind);
-        println!("  {:<34} {}", "", arguments.at.iter().map(|n| format!("{n:>22}")).collect::<String>());
+        let head: Vec<String> = arguments.at.iter().map(|labels| format!("{labels:>24}")).collect();
+        println!("  {:<34} {}", "", head.concat());
         let mut scores = vec![];
         for entrant in &entrants {
             let runs = arguments.run(&set, entrant, false)?;
@@ -66,7 +67,7 @@ fn print_summary(arguments: &RunArguments, summary: &[(String, Vec<EntrantScores
         println!(
             "\nat {labels} labels: mean difference from top in points; worst set against the better of top and random"
         );
-        let entrants = summary.first().map(|(_, scores)| scores.len()).unwrap_or(0);
+        let entrants = summary.first().map_or(0, |(_, scores)| scores.len());
         for entrant in 0..entrants {
             let mut differences = vec![];
             let mut worst: Option<(f64, f64, &str)> = None;

@@ -113,7 +113,7 @@ impl Estimator {
     /// [`Estimator::of_fitted_model`]. A ratio is moved to first order.
     pub fn class_of_fitted_model(
         &self,
-        scores: ClassScores,
+        scores: &ClassScores,
         judged: &[Judgement],
         fitted: &[Judgement],
         draws: &[DrawProbability],

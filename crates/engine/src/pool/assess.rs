@@ -90,7 +90,7 @@ impl RefitPool {
         Ok(Assessment {
             score: evidence.score_of_fitted_model(score, &judged, &fitted),
             loss: loss.map(|loss| evidence.loss_of_fitted_model(loss, &judged, &fitted)),
-            classes: evidence.classes_of_fitted_model(classes, &judged, &fitted),
+            classes: evidence.classes_of_fitted_model(&classes, &judged, &fitted),
             twin,
             twin_labels,
             readings: evidence.readings().map_err(NotAssessed::Draws)?,
@@ -147,12 +147,12 @@ impl<'a> Evidence<'a> {
 
     fn classes_of_fitted_model(
         &self,
-        classes: Vec<ClassScores>,
+        classes: &[ClassScores],
         judged: &[Judgement],
         fitted: &[Judgement],
     ) -> Vec<ClassScores> {
         let moved = |(class, scores)| self.estimator.class_of_fitted_model(scores, judged, fitted, &self.draws, class);
-        classes.into_iter().enumerate().map(moved).collect()
+        classes.iter().enumerate().map(moved).collect()
     }
 
     /// Returns the score of a model of the answers that random sampling would have requested, and their number.
