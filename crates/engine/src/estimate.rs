@@ -50,9 +50,9 @@ impl Estimate {
         Self { anytime, ..self }
     }
 
-    /// Moves the estimate and its intervals by a known number, within the possible values.
-    fn moved(self, by: f64, (least, most): (f64, f64)) -> Self {
-        let moved = |value: f64| (value + by).clamp(least, most);
+    /// Applies a known, increasing change to the estimate and its intervals, within the possible values.
+    fn moved(self, change: impl Fn(f64) -> f64, (least, most): (f64, f64)) -> Self {
+        let moved = |value: f64| change(value).clamp(least, most);
         let anytime = self.anytime.map(|(low, high)| (moved(low), moved(high)));
         Self { value: moved(self.value), low: moved(self.low), high: moved(self.high), anytime, ..self }
     }
@@ -337,11 +337,16 @@ impl Estimator {
     /// known. The difference matters: rules seek errors, and the fitted model has learned from them.
     pub fn of_fitted_model(&self, estimate: Estimate, values: &[f64], fitted: &[f64], range: (f64, f64)) -> Estimate {
         let change: f64 = values.iter().zip(fitted).map(|(value, fitted)| fitted - value).sum();
-        estimate.moved(change / self.pool as f64, range)
+        estimate.moved(|value| value + change / self.pool as f64, range)
     }
 
     /// Estimates the fraction of the pool's items for which a condition holds.
     pub fn share(&self, holds: &[bool], draws: &[DrawProbability]) -> Result<Estimate, Invalid> {
+        self.plain_share(holds, draws).map(Estimate::nested)
+    }
+
+    /// Estimates a fraction, with intervals that are not nested yet.
+    fn plain_share(&self, holds: &[bool], draws: &[DrawProbability]) -> Result<Estimate, Invalid> {
         self.check(holds.len(), draws)?;
         let values: Vec<f64> = holds.iter().map(|&holds| f64::from(holds)).collect();
         let levels = Levels::new(self.pool, draws);
@@ -361,7 +366,7 @@ impl Estimator {
         } else {
             None
         };
-        Estimate { value, low, high, anytime, confidence: self.confidence, effective_n, draws, warning }.nested()
+        Estimate { value, low, high, anytime, confidence: self.confidence, effective_n, draws, warning }
     }
 
     fn check(&self, values: usize, draws: &[DrawProbability]) -> Result<(), Invalid> {

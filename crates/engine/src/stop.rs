@@ -115,12 +115,22 @@ impl StopRule {
     /// Applies the rule to the state of a run.
     pub fn advise(&self, progress: &Progress) -> Advice {
         match self {
-            StopRule::Target(target) => reached(*target, progress),
-            StopRule::Gain { batch, below } => little_to_gain(*batch, *below, progress),
+            StopRule::Target(target) => unless_warned(reached(*target, progress), progress),
+            StopRule::Gain { batch, below } => unless_warned(little_to_gain(*batch, *below, progress), progress),
             StopRule::Budget(budget) => spent(*budget, progress),
             StopRule::Any(rules) => combined(rules, progress, true),
             StopRule::All(rules) => combined(rules, progress, false),
         }
+    }
+}
+
+/// Withdraws the advice to stop if the estimate carries a warning.
+fn unless_warned(advice: Advice, progress: &Progress) -> Advice {
+    match progress.score.and_then(|score| score.warning) {
+        Some(warning) if advice.stop => {
+            Advice { stop: false, why: format!("{}; but the estimate is not reliable: {warning}", advice.why) }
+        }
+        _ => advice,
     }
 }
 

@@ -7,12 +7,13 @@ mod record;
 use common::fitted;
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::Estimate;
+use querist_engine::linear::Linear;
 use querist_engine::pool::{PoolLearner, RefitPool};
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 use record::CoverageRecord;
 
-const RULE: &str = "margin:share=0.01,floor=0.1";
+const RULE: &str = "boundary:half=0.01,floor=0.2";
 
 /// A pool with all its labels.
 struct LabeledPool {
@@ -79,15 +80,15 @@ impl LabeledPool {
         learner
     }
 
-    /// Returns the true scores of the assessed models on the whole pool: accuracy, mean loss, and precision, recall, F1
-    /// of each class.
+    /// Returns the true scores of the fitted model on the whole pool: accuracy, mean loss, and precision, recall, F1 of
+    /// each class.
     fn truths(&self, learner: &RefitPool) -> Vec<f64> {
         let task = task::parse("logistic", self.kind).unwrap();
-        let (models, classes) = (learner.cross_fitted(), self.kind.classes());
+        let (model, classes) = (Linear { outputs: task.outputs(), intercept: true }, self.kind.classes());
         let mut counts = vec![vec![0.0; classes]; classes];
         let (mut scores, mut loss) = (vec![0.0; task.outputs()], 0.0);
         for (row, label) in self.labels.iter().enumerate() {
-            models.scores(row, self.rows.row(row), &mut scores);
+            model.scores(learner.refit().theta(), self.rows.row(row), &mut scores);
             loss += task.loss(&scores, *label);
             counts[self.kind.class(*label)][self.kind.class(task.decide(&scores))] += 1.0;
         }
@@ -151,6 +152,27 @@ fn estimates_are_unbiased_and_intervals_cover() {
     let records = check_estimates(&LabeledPool::clouds("even", 800, 0.5, 2.0), 80, 0..150);
     let (_, accuracy) = &records[0];
     assert!(accuracy.width / accuracy.runs < 0.55, "an interval of everything is none: {accuracy}");
+}
+
+/// With every label known, nothing is left to estimate: cross-fitted judgments are wrong on some rows where the fitted
+/// model is right, and must not count.
+#[test]
+fn a_completely_labeled_pool_has_the_exact_scores_of_its_model() {
+    for kind in [Labels::Binary, Labels::Classes(3)] {
+        let mut pool = LabeledPool::clouds("small", 90, 0.5, 1.5);
+        if kind == Labels::Classes(3) {
+            pool.labels = (0..90).map(|row| f64::from(row / 30)).collect();
+            pool.kind = kind;
+        }
+        let learner = pool.run(90, 3);
+        for (estimate, truth) in pool.estimates(&learner).into_iter().zip(pool.truths(&learner)) {
+            let estimate = estimate.unwrap();
+            let (low, high) = estimate.anytime.unwrap_or((estimate.low, estimate.high));
+            assert!((estimate.value - truth).abs() < 1e-9, "{estimate:?} {truth}");
+            assert!(estimate.low <= truth + 1e-9 && truth <= estimate.high + 1e-9, "{estimate:?} {truth}");
+            assert!(low <= estimate.low && estimate.high <= high, "{estimate:?}");
+        }
+    }
 }
 
 /// Checks estimates from few labels and from more.

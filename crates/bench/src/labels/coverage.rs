@@ -12,12 +12,12 @@ pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
     println!("fixed: share of runs that cover (`!` if the 99 % upper limit of it is below 95 %), mean width");
     for path in &arguments.sets {
         let set = LabeledSet::read(path)?;
-        for entrant in arguments.entrants()? {
-            println!("\n{} by {}", set.name, entrant.name);
+        for strategy in arguments.strategies()? {
+            println!("\n{} by {}", set.name, strategy.name);
             println!(
                 "  statistic        labels    fixed   width   bias     anytime   width   times fixed  warned  runs"
             );
-            let runs = arguments.run(&set, &entrant, true)?;
+            let runs = arguments.run(&set, &strategy, true)?;
             for statistic in STATISTICS {
                 for (at, labels) in arguments.at.iter().enumerate() {
                     print_line(statistic, *labels, &runs, at);
@@ -74,8 +74,8 @@ fn print_whole_runs(statistic: &str, runs: &[Vec<Milestone>]) {
     }
 }
 
-/// Returns whether the 99 % upper Clopper–Pearson limit of a coverage is below 95 %: whether so few hits among n have a
-/// probability below 1 % if each has a probability of 95 %.
+/// Returns whether the 99 % upper Clopper–Pearson limit of a coverage is below 95 %: whether at most this many hits
+/// among n have a probability below 1 % if each has a probability of 95 %.
 fn is_too_low(covered: f64, n: usize) -> bool {
     const LEVEL: f64 = 0.95;
     let hits = (covered * n as f64).round() as usize;

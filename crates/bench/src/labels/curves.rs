@@ -1,4 +1,4 @@
-//! Learning curves of several entrants, and their distances from the sharpest rule and from random sampling.
+//! Learning curves of several strategies, and their distances from the sharpest rule and from random sampling.
 
 use querist_engine::stats::{deviation, mean};
 
@@ -10,7 +10,7 @@ use crate::simulate::Milestone;
 type EntrantScores = (String, Vec<Vec<f64>>);
 
 pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
-    let entrants = arguments.entrants()?;
+    let strategies = arguments.strategies()?;
     let mut summary: Vec<(String, Vec<EntrantScores>)> = vec![];
     for path in &arguments.sets {
         let set = LabeledSet::read(path)?;
@@ -18,16 +18,16 @@ pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
         let head: Vec<String> = arguments.at.iter().map(|labels| format!("{labels:>24}")).collect();
         println!("  {:<34} {}", "", head.concat());
         let mut scores = vec![];
-        for entrant in &entrants {
-            let runs = arguments.run(&set, entrant, false)?;
+        for strategy in &strategies {
+            let runs = arguments.run(&set, strategy, false)?;
             for (statistic, value) in STATISTICS {
-                print_line(&format!("{} {statistic}", entrant.name), &by_labels(&runs, value));
+                print_line(&format!("{} {statistic}", strategy.name), &by_labels(&runs, value));
             }
             let found = by_labels(&runs, |milestone| f64::from(milestone.has_all_classes));
             if found.iter().flatten().any(|found| *found < 1.0) {
-                print_line(&format!("{} all classes", entrant.name), &found);
+                print_line(&format!("{} all classes", strategy.name), &found);
             }
-            scores.push((entrant.name.clone(), by_labels(&runs, |milestone| milestone.accuracy)));
+            scores.push((strategy.name.clone(), by_labels(&runs, |milestone| milestone.accuracy)));
         }
         summary.push((set.name, scores));
     }
@@ -60,20 +60,20 @@ fn print_line(name: &str, columns: &[Vec<f64>]) {
     println!("  {name:<34} {}", columns.iter().map(cell).collect::<String>());
 }
 
-/// Prints, in points of accuracy, the mean distance of each entrant from `top`, and the sets on which it is farthest
+/// Prints, in points of accuracy, the mean distance of each strategy from `top`, and the sets on which it is farthest
 /// behind the better one of `top` and `random`.
 fn print_summary(arguments: &RunArguments, summary: &[(String, Vec<EntrantScores>)]) {
     for (column, labels) in arguments.at.iter().enumerate() {
         println!(
             "\nat {labels} labels: mean difference from top in points; worst set against the better of top and random"
         );
-        let entrants = summary.first().map_or(0, |(_, scores)| scores.len());
-        for entrant in 0..entrants {
+        let strategies = summary.first().map_or(0, |(_, scores)| scores.len());
+        for strategy in 0..strategies {
             let mut differences = vec![];
             let mut worst: Option<(f64, f64, &str)> = None;
             for (set, scores) in summary {
-                let of = |name: &str| scores.iter().find(|(entrant, _)| entrant == name)?.1.get(column);
-                let (Some(top), Some(random), Some(own)) = (of("top"), of("random"), scores[entrant].1.get(column))
+                let of = |name: &str| scores.iter().find(|(strategy, _)| strategy == name)?.1.get(column);
+                let (Some(top), Some(random), Some(own)) = (of("top"), of("random"), scores[strategy].1.get(column))
                 else {
                     continue;
                 };
@@ -85,7 +85,7 @@ fn print_summary(arguments: &RunArguments, summary: &[(String, Vec<EntrantScores
                     worst = Some((mean(&gaps), error, set));
                 }
             }
-            let name = &summary[0].1[entrant].0;
+            let name = &summary[0].1[strategy].0;
             if let Some((gap, error, set)) = worst {
                 println!("  {name:<34} {:>7.2}   {gap:>7.2} ± {error:.2} on {set}", mean(&differences));
             }

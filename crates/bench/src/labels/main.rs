@@ -14,7 +14,7 @@ mod set;
 mod simulate;
 
 use set::LabeledSet;
-use simulate::{Entrant, Milestone, RunPlan};
+use simulate::{Milestone, RunPlan, SamplingStrategy};
 
 /// Simulates labeling on data sets whose labels are known.
 #[derive(Debug, Parser)]
@@ -39,7 +39,7 @@ struct RunArguments {
     sets: Vec<PathBuf>,
     /// Ways of choosing rows, as RULE[@DRAW], separated by semicolons
     #[arg(long, default_value = "random;top;boundary")]
-    entrants: String,
+    strategies: String,
     /// Number of seeds, each with its own split
     #[arg(long, default_value_t = 10)]
     seeds: u64,
@@ -52,14 +52,19 @@ struct RunArguments {
 }
 
 impl RunArguments {
-    fn entrants(&self) -> anyhow::Result<Vec<Entrant>> {
-        self.entrants.split(';').map(Entrant::parse).collect()
+    fn strategies(&self) -> anyhow::Result<Vec<SamplingStrategy>> {
+        self.strategies.split(';').map(SamplingStrategy::parse).collect()
     }
 
-    /// Runs an entrant on a set with every seed.
-    fn run(&self, set: &LabeledSet, entrant: &Entrant, estimates: bool) -> anyhow::Result<Vec<Vec<Milestone>>> {
+    /// Runs a strategy on a set with every seed.
+    fn run(
+        &self,
+        set: &LabeledSet,
+        strategy: &SamplingStrategy,
+        estimates: bool,
+    ) -> anyhow::Result<Vec<Vec<Milestone>>> {
         let plan = RunPlan { milestones: self.at.clone(), batch: self.batch, estimates };
-        (0..self.seeds).into_par_iter().map(|seed| simulate::simulate(set, entrant, &plan, seed)).collect()
+        (0..self.seeds).into_par_iter().map(|seed| simulate::simulate(set, strategy, &plan, seed)).collect()
     }
 }
 

@@ -20,13 +20,13 @@ const TEST_SHARE: f64 = 0.3;
 
 /// A way of choosing rows, as `RULE[@DRAW]`; `random` and `top` are short for two of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Entrant {
+pub(crate) struct SamplingStrategy {
     pub(crate) name: String,
     rule: String,
     draw: Draw,
 }
 
-impl Entrant {
+impl SamplingStrategy {
     pub(crate) fn parse(name: &str) -> anyhow::Result<Self> {
         let full = match name {
             "random" => "constant",
@@ -73,16 +73,16 @@ pub(crate) struct CheckedEstimate {
     pub(crate) estimate: Estimate,
 }
 
-/// Runs an entrant on a set with a seed. Returns a measurement for each milestone that was reached.
+/// Runs a strategy on a set with a seed. Returns a measurement for each milestone that was reached.
 pub(crate) fn simulate(
     set: &LabeledSet,
-    entrant: &Entrant,
+    strategy: &SamplingStrategy,
     plan: &RunPlan,
     seed: u64,
 ) -> anyhow::Result<Vec<Milestone>> {
     let split = Coin::new(seed, "test");
     let is_test: Vec<bool> = (0..set.rows.len()).map(|row| split.unit(row as u64 + 1) < TEST_SHARE).collect();
-    let mut pool = learner(set, entrant, seed)?;
+    let mut pool = learner(set, strategy, seed)?;
     (0..set.rows.len()).filter(|row| is_test[*row]).for_each(|row| pool.retire(row));
     let mut milestones = vec![];
     let mut seen = vec![false; set.kind.classes()];
@@ -108,20 +108,20 @@ pub(crate) fn simulate(
     Ok(milestones)
 }
 
-fn learner(set: &LabeledSet, entrant: &Entrant, seed: u64) -> anyhow::Result<RefitPool> {
+fn learner(set: &LabeledSet, strategy: &SamplingStrategy, seed: u64) -> anyhow::Result<RefitPool> {
     let task = task::parse(set.kind.default_loss(), set.kind)?;
-    let rule = rule::parse(&rule::in_pool(&entrant.rule, set.kind), task.name(), set.kind)?;
+    let rule = rule::parse(&rule::in_pool(&strategy.rule, set.kind), task.name(), set.kind)?;
     let refit = Refit::new(&*task, true, set.rows.empty_like(), None, seed)?;
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
     let learner = Learner::new(task, true, set.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
     let (objective, labels) = (Objective::AsAsked, set.kind);
-    let settings = RefitSettings { draw: entrant.draw, seed, refit, objective, labels };
+    let settings = RefitSettings { draw: strategy.draw, seed, refit, objective, labels };
     Ok(RefitPool::new(learner, Rules::only(rule), set.rows.len(), settings)?)
 }
 
 /// The decisions and losses of a model on some rows.
 #[derive(Default)]
-struct Counts {
+struct DecisionCounts {
     rows: f64,
     right: f64,
     loss: f64,
@@ -129,7 +129,7 @@ struct Counts {
     rarest: [f64; 3],
 }
 
-impl Counts {
+impl DecisionCounts {
     fn of(set: &LabeledSet, task: &dyn Task, theta: &[f64], rows: impl Iterator<Item = usize>) -> Self {
         let model = Linear { outputs: task.outputs(), intercept: true };
         let (mut scores, mut counts) = (vec![0.0; model.outputs], Self::default());
@@ -158,9 +158,12 @@ fn measure(
 ) -> Milestone {
     let (task, theta) = (pool.learner().task(), pool.refit().theta());
     let chosen = |test: bool| (0..set.rows.len()).filter(move |row| is_test[*row] == test);
-    let test = Counts::of(set, task, theta, chosen(true));
-    let estimates =
-        if with_estimates { check_estimates(set, pool, &Counts::of(set, task, theta, chosen(false))) } else { vec![] };
+    let test = DecisionCounts::of(set, task, theta, chosen(true));
+    let estimates = if with_estimates {
+        check_estimates(set, pool, &DecisionCounts::of(set, task, theta, chosen(false)))
+    } else {
+        vec![]
+    };
     Milestone {
         accuracy: test.right / test.rows,
         log_loss: test.loss / test.rows,
@@ -171,7 +174,7 @@ fn measure(
 }
 
 /// Pairs each estimate with the truth on the whole pool.
-fn check_estimates(set: &LabeledSet, pool: &RefitPool, truth: &Counts) -> Vec<CheckedEstimate> {
+fn check_estimates(set: &LabeledSet, pool: &RefitPool, truth: &DecisionCounts) -> Vec<CheckedEstimate> {
     let Ok(assessment) = pool.assess(Some(&set.rows)) else { return vec![] };
     let [found, predicted, actual] = truth.rarest;
     let class = assessment.classes.get(set.rarest_class());

@@ -86,11 +86,11 @@ impl Estimator {
     ) -> Result<Estimate, Invalid> {
         // Rules seek errors, so the weights of errors are small, and so is the noise of their sum.
         let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
-        let estimate = complement(self.share(&wrong, draws)?);
-        let Some(tests) = tests else { return Ok(estimate) };
+        let estimate = complement(self.plain_share(&wrong, draws)?);
+        let Some(tests) = tests else { return Ok(estimate.nested()) };
         let values: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
         let t = Spread::of(&Levels::new(self.pool, draws), &values).quantile(self.confidence);
-        Ok(widened(estimate, tests, Count { class: None, term: |_, is| RatioTerm::new(is, true) }, t))
+        Ok(widened(estimate, tests, Count { class: None, term: |_, is| RatioTerm::new(is, true) }, t).nested())
     }
 
     /// Estimates precision, recall and F1 of a class on the whole pool, with intervals like those of accuracy.
@@ -110,7 +110,7 @@ impl Estimator {
     }
 
     /// Moves the scores of a class from cross-fitted models to the model fitted to all answers, like
-    /// [`Estimator::of_fitted_model`]. A ratio is moved to first order.
+    /// [`Estimator::of_fitted_model`]. Both sums of a ratio change.
     pub fn class_of_fitted_model(
         &self,
         scores: &ClassScores,
@@ -122,13 +122,15 @@ impl Estimator {
         let levels = Levels::new(self.pool, draws);
         let moved = |estimate: Option<Estimate>, term: Term| {
             let (before, after) = (terms_of(judged, class, term), terms_of(fitted, class, term));
+            let change = |part: fn(&RatioTerm) -> f64| {
+                let changes = before.iter().zip(&after).map(|(before, after)| part(after) - part(before));
+                changes.sum::<f64>() / self.pool as f64
+            };
             let denominators: Vec<f64> = before.iter().map(|term| term.denominator).collect();
-            let denominator = levels.mean(&denominators);
-            estimate.map(|estimate| {
-                let error = |term: &RatioTerm| (term.numerator - estimate.value * term.denominator) / denominator;
-                let change: f64 = before.iter().zip(&after).map(|(before, after)| error(after) - error(before)).sum();
-                estimate.moved(change / self.pool as f64, (0.0, 1.0))
-            })
+            let (numerator, denominator) = (change(|term| term.numerator), change(|term| term.denominator));
+            let old = levels.mean(&denominators);
+            let moved = |ratio: f64| (ratio * old + numerator) / (old + denominator);
+            estimate.map(|estimate| if 0.0 < old + denominator { estimate.moved(moved, (0.0, 1.0)) } else { estimate })
         };
         ClassScores {
             precision: moved(scores.precision, precision_term),
@@ -163,7 +165,7 @@ fn terms_of(judged: &[Judgement], class: usize, term: Term) -> Vec<RatioTerm> {
 fn widened(estimate: Estimate, tests: &ScoreTests<'_>, count: Count, t: f64) -> Estimate {
     let Some((low, high)) = tests.interval(count, t) else { return estimate };
     // Uneven weights can yield a ratio that no tilted model has.
-    Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }.nested()
+    Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
 }
 
 /// Returns 1 − an estimate.
@@ -217,7 +219,7 @@ fn ratio_of(
     if cases < FEW_CASES && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });
     }
-    Some(estimate)
+    Some(estimate.nested())
 }
 
 /// The number of intervals of the grid on which ratios are tested, before bisection refines the ends.

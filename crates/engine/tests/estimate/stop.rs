@@ -1,6 +1,6 @@
 //! Advice on stopping: its wording, and its error rate.
 
-use querist_engine::estimate::{DrawProbability, Estimate, Estimator, Range};
+use querist_engine::estimate::{DrawProbability, Estimate, Estimator, Range, Warning};
 use querist_engine::stop::{Better, Gain, Outlook, Progress, StopRule, accuracy_readings};
 
 use crate::world::{Chance, Drawing, TwoClassPool, learn};
@@ -44,6 +44,21 @@ fn each_rule_gives_a_reason() {
     let advice = StopRule::Target(9.0).advise(&Progress { score: Some(&unbounded), ..loss });
     assert!(!advice.stop && advice.why.contains("no bound"), "{advice:?}");
     assert!(!StopRule::Target(9.0).advise(&Progress { score: None, ..loss }).stop);
+}
+
+#[test]
+fn no_rule_stops_on_an_estimate_with_a_warning() {
+    let readings: Vec<f64> = (0..400).map(|_| 0.9).collect();
+    for warning in [None, Some(Warning::UnevenWeights { effective_n: 20.0, draws: 400 })] {
+        let score = Estimate { warning, ..estimate(0.87, 0.96) };
+        let progress = Progress::of_accuracy(400, Some(&score), &readings);
+        for rule in [StopRule::Target(0.85), StopRule::Gain { batch: 50, below: 0.01 }] {
+            let advice = rule.advise(&progress);
+            assert_eq!(advice.stop, warning.is_none(), "{advice:?}");
+            assert_eq!(advice.why.contains("weights are uneven"), warning.is_some(), "{advice:?}");
+        }
+        assert!(StopRule::Budget(400).advise(&progress).stop, "a budget needs no estimate");
+    }
 }
 
 /// A target that no model of the run reaches is reported as reached in at most 2.5 % of runs, however often one checks.
