@@ -1,7 +1,7 @@
 //! Comparisons of rules on labeled data: learning curves over many seeds, and their summary.
 //!
-//! All entrants of a seed have the same split and the same cold start, so differences are paired. Runs are independent,
-//! so they run in parallel, and their results do not depend on the schedule.
+//! All entrants of a seed have the same split and, except for random sampling, the same cold start, so differences are
+//! paired. Runs are independent, so they run in parallel, and their results do not depend on the schedule.
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
@@ -10,7 +10,9 @@ use crate::fit::{self, NoFit, Refit};
 use crate::learner::Learner;
 use crate::narrow::Narrow;
 use crate::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use crate::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings};
+use crate::pool::{
+    ColdDraws, Draw, Objective, PoolLearner, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings,
+};
 use crate::rows::Rows;
 use crate::rule::Rule;
 use crate::step::{StepSize, Steps};
@@ -334,8 +336,9 @@ fn refit_pool(
 ) -> Result<RefitPool, EntrantFault> {
     let refit = Refit::new(&*task, true, contest.rows.empty_like(), strength, seed)?;
     let settings = RefitSettings { draw: entrant.draw, seed, refit, objective, labels: contest.kind };
+    let cold = ColdDraws::of_rule(&entrant.rule);
     let rules = Rules::only(entrant.rule.clone());
-    Ok(RefitPool::new(learner(contest, task)?, rules, contest.rows.len(), settings)?)
+    Ok(RefitPool::new(learner(contest, task)?, rules, contest.rows.len(), settings)?.with_cold_draws(cold))
 }
 
 fn learner(contest: &Contest<'_>, task: Box<dyn Task>) -> Result<Learner, EntrantFault> {

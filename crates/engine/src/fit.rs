@@ -18,6 +18,8 @@ pub use newton::NewtonEnd;
 pub use problem::{AnswerRows, INTERCEPT, Problem};
 pub use strength::SPREAD;
 
+pub(crate) use factor::dot;
+
 use compact::CompactAnswers;
 use factor::MOST_FACTORED;
 use newton::Newton;

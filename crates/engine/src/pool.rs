@@ -22,6 +22,7 @@ use crate::stream::Rules;
 mod answer_error;
 mod answers;
 mod assess;
+mod cold_start;
 mod crossfit;
 mod diversity;
 mod refit;
@@ -34,6 +35,8 @@ mod sgd;
 pub use answer_error::AnswerError;
 pub use answers::Objective;
 pub use assess::{Assessment, NotAssessed};
+pub use cold_start::ColdDraws;
+pub(crate) use cold_start::{Coverage, RemainingRows, goal_of, least_labels};
 pub use crossfit::CrossFit;
 pub use diversity::NEAR_FACTOR;
 pub use refit::{LabeledDraw, RefitPool, RefitSettings};
@@ -251,6 +254,12 @@ pub trait PoolLearner {
     /// Returns whether rows are still drawn uniformly because there are too few labels to fit.
     fn is_cold(&self) -> bool {
         self.sampler().is_cold()
+    }
+
+    /// Returns whether the next row is drawn by coverage of the pool. Then its U depends on the rows of the pool and not
+    /// only on its own features.
+    fn is_by_coverage(&self) -> bool {
+        self.sampler().is_by_coverage()
     }
 
     /// Returns the current rule for drawing rows.

@@ -3,7 +3,7 @@
 //! A session is a state machine without clock, disk or threads. Times are arguments; events are returned as
 //! [`SessionEvent`] to be recorded, and the state is the fold of these. Training runs elsewhere: [`Session::fit_job`]
 //! is a job for a [`BackgroundFitter`], and [`Session::adopt`] takes its result, so that no annotator waits. An item is
-//! drawn in proportion to its U under the current model, among all items not drawn before. So the probability of every
+//! drawn in proportion to its U under the current model, or its cold start, among all items not drawn before. So the probability of every
 //! draw is exact, whoever was asked and whenever the model changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -20,6 +20,7 @@ mod agreement;
 mod answer;
 mod ask;
 mod assignment;
+mod cold_start;
 mod count_tree;
 mod event;
 mod fitter;
@@ -46,6 +47,7 @@ pub use status::SessionStatus;
 
 use agreement::Agreements;
 use ask::{AskState, AskStatus};
+use cold_start::SessionColdStart;
 use ids::IdVec;
 use queue::Queues;
 use sampling_table::SamplingTable;
@@ -88,7 +90,7 @@ pub struct LearningCurvePoint {
 /// # use querist_engine::fit::Refit;
 /// # use querist_engine::learner::Learner;
 /// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-/// # use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
+/// # use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings};
 /// # use querist_engine::session::LabelingPool;
 /// # use querist_engine::step::{StepSize, Steps};
 /// # use querist_engine::stop::StopRule;
@@ -117,6 +119,7 @@ pub struct LearningCurvePoint {
 /// #     hidden: vec![],
 /// #     imported: vec![],
 /// #     changed_imports: vec![],
+/// #     cold_draws: ColdDraws::Random,
 /// #     learner: Box::new(learner),
 /// #     stop: StopRule::Budget(4),
 /// # };
@@ -158,6 +161,7 @@ pub struct Session {
     /// The number of asks before the pool last grew.
     before_growth: u64,
     table: SamplingTable,
+    cold: SessionColdStart,
     model: SessionModel,
     /// The number of changes to the training data.
     version: u64,
@@ -238,6 +242,7 @@ impl Session {
         let imported = pool.imported.iter().map(|(row, _)| *row);
         let table = SamplingTable::uniform(pool.rows.len()).without(imported);
         let model = SessionModel::untrained(&pool, &*task);
+        let cold = SessionColdStart::default();
         Self {
             coin: Coin::new(settings.seed, "session"),
             pool,
@@ -258,6 +263,7 @@ impl Session {
             by_label: BTreeMap::new(),
             before_growth: 0,
             table,
+            cold,
             model,
             version: 1,
             curve: vec![],

@@ -38,7 +38,7 @@ fn response_fields(state: &AppState, response: Response) -> ResponseFields {
 /// Explains to the annotator why an item is asked. Losses without probabilities show only the predicted class.
 fn why(state: &AppState, prediction: &ModelPrediction, has_probabilities: bool) -> String {
     if prediction.labels == 0 {
-        return "Random pick (no model yet)".to_owned();
+        return "Early pick (no model yet)".to_owned();
     }
     if state.catalog.labels.is_empty() {
         let value = prediction.likeliest.first().map_or(f64::NAN, |predicted| predicted.label.0);

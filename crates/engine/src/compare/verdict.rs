@@ -87,7 +87,7 @@ pub struct LabelsSaved {
 pub enum Undecided {
     /// There is no entrant other than random.
     OnlyRandom,
-    /// All entrants query the same labels: the budget ends within the cold start.
+    /// All entrants but random query the same labels: the budget ends within the cold start.
     SameLabels,
     /// All entrants have the same scores as random.
     SameScores,
@@ -147,7 +147,9 @@ pub fn verdict(curves: &[Curve], random: usize, full: &[f64]) -> ComparisonVerdi
 }
 
 fn undecided(test: &JointTest, leader: &EntrantTest, curves: &[Curve], random: usize) -> Undecided {
-    if curves.iter().all(|curve| curve.stages == curves[random].stages) {
+    let others: Vec<&Curve> = curves.iter().enumerate().filter(|(index, _)| *index != random).map(|(_, c)| c).collect();
+    let is_same = |curve: &&Curve| curve.stages == others[0].stages && curve.areas == others[0].areas;
+    if 1 < others.len() && others.iter().all(is_same) {
         return Undecided::SameLabels;
     }
     let gains = || test.entrants.iter().map(|test| test.gain);
@@ -229,8 +231,8 @@ impl Undecided {
         match self {
             Undecided::OnlyRandom => "there is only random, so nothing to compare".to_owned(),
             Undecided::SameLabels => {
-                "all rules query the same labels, because the budget ends within the cold start, which is random; use a \
-                 larger --budget"
+                "all rules but random query the same labels, because the budget ends within the cold start; use a larger \
+                 --budget"
                     .to_owned()
             }
             Undecided::SameScores => format!("all rules have the same {} with every seed", metric.title()),

@@ -89,7 +89,7 @@ fn substitute(lower: &[f64], size: usize, b: &mut [f64]) {
 /// Returns Σ a·b in eight lanes, in a fixed order, so that the result does not depend on the width of registers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b[..a.len()].as_chunks::<8>();
     let mut lanes = [0.0; 8];

@@ -8,7 +8,6 @@ use crate::estimate::{self, DrawProbability};
 use crate::fit::Refit;
 use crate::name::{self, NameError};
 use crate::rows::Row;
-use crate::rule::Rule;
 use crate::task::Labels;
 
 /// The weights of answers in a fit, for three objectives.
@@ -42,40 +41,6 @@ impl FromStr for Objective {
 
     fn from_str(text: &str) -> Result<Self, NameError> {
         name::find("objective", text, &Self::ALL)
-    }
-}
-
-/// A cold start, which draws uniformly until a fit is possible: for at least `least` labels, then until every class has
-/// been seen or there are `most`.
-#[derive(Clone, Debug)]
-pub(super) struct ColdStart {
-    least: u64,
-    most: u64,
-    seen: Vec<bool>,
-    labels: Labels,
-    uniform: Rule,
-}
-
-impl ColdStart {
-    /// Creates a cold start of at least 10 labels and two per class, and at most five times that.
-    pub(super) fn new(labels: Labels) -> Self {
-        let classes = labels.classes();
-        let least = 10.max(2 * classes as u64);
-        let uniform = crate::rule::parse("constant", "logistic", Labels::Binary).expect("a rule of the theory");
-        Self { least, most: 5 * least, seen: vec![false; classes], labels, uniform }
-    }
-
-    /// Returns the uniform rule.
-    pub(super) fn rule(&self) -> &Rule {
-        &self.uniform
-    }
-
-    /// Records the label of this number of answers; returns whether the cold start is over.
-    pub(super) fn see(&mut self, label: f64, answered: u64) -> bool {
-        if !self.seen.is_empty() {
-            self.seen[self.labels.class(label)] = true;
-        }
-        self.least <= answered && self.seen.iter().all(|seen| *seen) || self.most <= answered
     }
 }
 

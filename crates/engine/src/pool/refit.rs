@@ -1,8 +1,9 @@
 //! A pool's learner that fits a model to all its answers.
 
 use super::answer_error::check;
-use super::answers::{ColdStart, PoolAnswers};
-use super::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement};
+use super::answers::PoolAnswers;
+use super::cold_start::ColdStart;
+use super::{AnswerError, ColdDraws, Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement};
 use crate::fit::Refit;
 use crate::learner::Learner;
 use crate::rows::{Row, Rows};
@@ -39,7 +40,8 @@ pub struct LabeledDraw<'a> {
 }
 
 /// A pool's learner that fits a model to all answers after each batch. It draws without replacement. Its random numbers
-/// and probabilities are those of a learner that takes steps, except for the cold start, which draws uniformly.
+/// and probabilities are those of a learner that takes steps, except for the cold start, which draws uniformly or
+/// by coverage of the pool.
 ///
 /// ```
 /// use querist_engine::fit::Refit;
@@ -81,6 +83,20 @@ impl RefitPool {
         Ok(Self { sampler, answers: PoolAnswers::new(refit, objective, labels) })
     }
 
+    /// Sets the draws of the cold start, which are uniform otherwise. By coverage, U of a row depends on the pool and on
+    /// the rows that were drawn.
+    pub fn with_cold_draws(mut self, draws: ColdDraws) -> Self {
+        if let Some(cold) = &mut self.sampler.cold {
+            cold.draws = draws;
+        }
+        self
+    }
+
+    /// Returns the draws of the cold start; `Random` once it is over.
+    pub fn cold_draws(&self) -> ColdDraws {
+        self.sampler.cold.as_ref().map_or(ColdDraws::Random, |cold| cold.draws)
+    }
+
     /// Returns the fit.
     pub fn refit(&self) -> &Refit {
         &self.answers.refit
@@ -92,6 +108,7 @@ impl RefitPool {
         self.see(label);
         self.answers.fit(self.sampler.askable, |_| 1.0);
         self.sampler.learner.set_parameters(self.answers.refit.theta());
+        self.sampler.note_label(row);
         self.sampler.retire(row);
     }
 
@@ -105,6 +122,7 @@ impl RefitPool {
             let (row, x, label) = labels[index];
             pool.answers.add_seed_label(row as u64, x, label);
             pool.see(label);
+            pool.sampler.note_label(row);
             pool.sampler.retired.retire(row);
         });
         self.sampler.askable = self.sampler.retired.left();

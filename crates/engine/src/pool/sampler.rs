@@ -2,7 +2,7 @@
 //!
 //! Rows proposed at random are accepted in proportion to U: the cost does not grow with the pool.
 
-use super::answers::ColdStart;
+use super::cold_start::{ColdDraws, ColdStart};
 use super::diversity::Diversity;
 use super::row_weights::settle_on;
 use super::{Draw, Drawn, NoRow, Replacement, Retired, Scan};
@@ -130,6 +130,9 @@ impl PoolSampler {
     }
 
     pub(super) fn least(&self) -> f64 {
+        if let Some(cold) = self.cold.as_ref().filter(|_| self.is_by_coverage()) {
+            return cold.least();
+        }
         self.rule().least() * self.diversity.as_ref().map_or(1.0, Diversity::least_factor)
     }
 
@@ -141,6 +144,9 @@ impl PoolSampler {
         }
         if self.retired.left() == 0 {
             return Err(NoRow::Exhausted);
+        }
+        if let Some(drawn) = self.find_by_coverage(rows) {
+            return Ok(drawn);
         }
         self.take_scale(rows);
         if let Some(diversity) = self.diversity.as_mut().filter(|_| self.draw != Draw::Reject) {
@@ -162,6 +168,28 @@ impl PoolSampler {
         Ok(drawn)
     }
 
+    /// Draws a row of a cold start by coverage; `None` if draws are uniform or the start is over.
+    fn find_by_coverage(&mut self, rows: &Rows) -> Option<Drawn> {
+        let drawn = self.cold.as_mut()?.draw(rows, &self.retired, self.seed, self.accept.unit(self.time))?;
+        let rate = drawn.total / self.retired.left() as f64;
+        Some(Drawn {
+            row: drawn.row,
+            uncertainty: drawn.uncertainty,
+            probability: Some(drawn.uncertainty / drawn.total),
+            tries: 0,
+            inverse_rate: 1.0 / rate,
+            fallback: false,
+            rate: Some(rate),
+            scale: Some(Scale { base: drawn.base, ..Scale::default() }),
+            least: drawn.least(),
+        })
+    }
+
+    /// Returns whether rows are drawn by coverage, so that U of a row depends on the pool.
+    pub(super) fn is_by_coverage(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.draws == ColdDraws::Coverage)
+    }
+
     /// Lets a rule in units of the pool take its scale from a sample, if the parameters have changed.
     pub(super) fn take_scale(&mut self, rows: &Rows) {
         if self.is_cold() || !std::mem::take(&mut self.moved) || !matches!(self.rules.now(), Rule::Relative(_)) {
@@ -180,6 +208,9 @@ impl PoolSampler {
     }
 
     pub(super) fn set_scale(&mut self, scale: Scale) {
+        if let Some(cold) = self.cold.as_mut() {
+            return cold.set_base(scale.base);
+        }
         self.moved = false;
         if let Rule::Relative(rule) = self.rules.now_mut() {
             rule.set_scale(scale);
@@ -213,8 +244,18 @@ impl PoolSampler {
         if let Some(diversity) = &mut self.diversity {
             diversity.add(x);
         }
+        if let Some(cold) = &mut self.cold {
+            cold.note(drawn.row);
+        }
         if self.replacement == Replacement::Without {
             self.retired.retire(drawn.row);
+        }
+    }
+
+    /// Records a row with a seed label.
+    pub(super) fn note_label(&mut self, row: usize) {
+        if let Some(cold) = &mut self.cold {
+            cold.note(row);
         }
     }
 

@@ -124,7 +124,8 @@ impl Session {
 
     /// Returns the row of the next ask, with the terms of its probability.
     pub(super) fn next_draw(&mut self) -> Option<(RowId, DrawTerms)> {
-        self.table.row_at(self.coin.unit(self.asks.next_id().get()))
+        let coin = self.coin.unit(self.asks.next_id().get());
+        self.draw_by_coverage(coin).or_else(|| self.table.row_at(coin))
     }
 
     /// Returns the prediction of the current model for an item.

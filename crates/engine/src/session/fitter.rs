@@ -66,7 +66,7 @@ pub struct FittedModel {
 /// # use querist_engine::fit::Refit;
 /// # use querist_engine::learner::Learner;
 /// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-/// # use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings};
+/// # use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings};
 /// # use querist_engine::session::LabelingPool;
 /// # use querist_engine::step::{StepSize, Steps};
 /// # use querist_engine::stop::StopRule;
@@ -95,6 +95,7 @@ pub struct FittedModel {
 /// #     hidden: vec![],
 /// #     imported: vec![],
 /// #     changed_imports: vec![],
+/// #     cold_draws: ColdDraws::Random,
 /// #     learner: Box::new(learner),
 /// #     stop: StopRule::Budget(4),
 /// # };

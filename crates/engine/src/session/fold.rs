@@ -85,12 +85,13 @@ impl Session {
     }
 
     /// Prepares for draws after all recorded events have been applied. Drawn items are not drawn again, and the others
-    /// are drawn uniformly until a model is adopted.
+    /// are drawn as in the cold start until a model is adopted.
     pub fn begin(&mut self) {
         self.table = SamplingTable::uniform(self.pool.rows.len());
         self.remove_drawn();
         self.model = SessionModel::untrained(&self.pool, &*self.task);
         self.version += 1;
+        self.prepare_cold_start();
     }
 
     /// Records that the session starts or resumes; later draws use no earlier model.

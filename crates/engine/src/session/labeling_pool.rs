@@ -7,7 +7,7 @@ use super::ids::{LabelValue, RowId};
 use crate::digest::Digest;
 use crate::fnv::Fnv;
 use crate::narrow::Renumbered;
-use crate::pool::RefitPool;
+use crate::pool::{ColdDraws, RefitPool};
 use crate::rows::Rows;
 use crate::stop::StopRule;
 
@@ -33,6 +33,8 @@ pub struct LabelingPool {
     pub imported: Vec<(RowId, LabelValue)>,
     /// Items whose imported labels are skipped, because the items have changed since the import.
     pub changed_imports: Vec<Arc<str>>,
+    /// The draws before there is a model, those of the learner's cold start.
+    pub cold_draws: ColdDraws,
     /// Creates a fitting learner in its initial state.
     pub learner: Box<dyn Fn() -> RefitPool + Send + Sync>,
     /// The rule that advises when to stop.

@@ -42,6 +42,16 @@ impl SamplingTable {
         self.left
     }
 
+    /// Returns whether a row has not been removed.
+    pub(super) fn is_left(&self, RowId(row): RowId) -> bool {
+        self.uncertainty[row] != REMOVED
+    }
+
+    /// Iterates over the remaining rows.
+    pub(super) fn remaining(&self) -> impl Iterator<Item = RowId> {
+        (0..self.uncertainty.len()).map(RowId).filter(|row| self.is_left(*row))
+    }
+
     /// Returns the row at the random number `coin` in [0, 1), in proportion to U, with the terms of its
     /// probability. If U is 0 for all remaining rows, they become equally likely.
     pub(super) fn row_at(&mut self, coin: f64) -> Option<(RowId, DrawTerms)> {

@@ -150,7 +150,8 @@ fn an_undecided_comparison_asks_for_seeds_or_excludes_gains() {
     let Undecided::TooClose { largest_gain } = found else { panic!("{found:?}") };
     assert!((largest_gain - (0.001 + student_quantile(0.975, 7.0) / 8.0_f64.sqrt())).abs() < 1e-12);
     assert_eq!(undecided(&[&[0.5], &[0.25]]), Undecided::OneSeed { leader: 1, gain: 0.5 });
-    assert_eq!(undecided(&[&[0.0, 0.0]]), Undecided::SameLabels);
+    assert_eq!(undecided(&[&[0.1, 0.0], &[0.1, 0.0]]), Undecided::SameLabels);
+    assert_eq!(undecided(&[&[0.0, 0.0]]), Undecided::SameScores);
     assert_eq!(undecided(&[&[f64::NAN, 0.0]]), Undecided::NoScores);
     assert_eq!(verdict(&curves(&[&[0.0]])[..1], 0, &[]), ComparisonVerdict::Undecided(Undecided::OnlyRandom));
 }

@@ -9,6 +9,7 @@ use super::super::ids::{AnswerId, AskId, LabelValue};
 use super::super::{Agreement, LabelingPool, Session, SessionSettings};
 use super::{AskState, AskStatus, MOST_SKIPS, OthersActivity, Queue};
 use crate::coin::Coin;
+use crate::pool::ColdDraws;
 use crate::rows::{DenseRows, Rows};
 use crate::stop;
 use crate::task::{self, Labels};
@@ -32,6 +33,7 @@ fn pool(items: usize) -> Arc<LabelingPool> {
         hidden: vec![],
         imported: vec![],
         changed_imports: vec![],
+        cold_draws: ColdDraws::Random,
         learner,
         stop,
     })
