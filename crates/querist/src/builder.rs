@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use querist_engine::pool::{Draw, Objective, RefitPool};
+use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool};
 use querist_engine::session::{LabelingPool, Session, SessionSettings};
 use querist_engine::step::StepSize;
 use querist_engine::stop::{GAIN_BATCH, StopRule};
@@ -87,6 +87,13 @@ impl LearnerBuilder {
         self
     }
 
+    /// Sets the draws of a pool until a fit is possible. By default they cover the pool.
+    #[must_use]
+    pub fn cold_start(mut self, draws: ColdDraws) -> Self {
+        self.settings.cold_start = Some(draws.into());
+        self
+    }
+
     /// Builds a learner for a stream of observations with this many features.
     ///
     /// # Errors
@@ -116,7 +123,7 @@ impl LearnerBuilder {
     pub fn session(&self, items: Vec<Item>) -> Result<Session> {
         check_ids(&items)?;
         let rows = Rows::Dense(features(&items)?);
-        self.pool(&rows)?;
+        let cold_draws = self.pool(&rows)?.cold_draws();
         let (builder, empty, count) = (self.clone(), rows.empty_like(), rows.len());
         let learner = Box::new(move || builder.refit_pool(empty.clone(), count).expect("it was built before"));
         let ids = items.iter().map(|item| Arc::clone(&item.id)).collect();
@@ -130,6 +137,7 @@ impl LearnerBuilder {
             hidden: vec![],
             imported: vec![],
             changed_imports: vec![],
+            cold_draws,
             learner,
             stop: StopRule::Gain { batch: GAIN_BATCH, below: GAIN },
         };

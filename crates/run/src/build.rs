@@ -177,7 +177,7 @@ pub fn refit_pool(
     }
     let learner = learner(settings, task, resolved)?;
     let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };
-    Ok(RefitPool::new(learner, rules, rows, pool)?)
+    Ok(RefitPool::new(learner, rules, rows, pool)?.with_cold_draws(settings.cold_draws()))
 }
 
 /// The format of labels and steps in ledgers.

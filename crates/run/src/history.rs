@@ -36,8 +36,8 @@ pub struct HistoryDraw {
     pub uncertainty: f64,
     /// `1/S`, or an unbiased estimate of it where rows are proposed.
     pub inverse_rate: f64,
-    /// `true` if the draw was uniform because there was no model yet.
-    pub at_random: bool,
+    /// `true` if there was no model yet, so that the draw did not depend on the rule.
+    pub is_cold: bool,
 }
 
 /// The history of a run.
@@ -146,7 +146,7 @@ impl History {
         let record = AnswerRecord::read(ledger)?;
         for ask in record.asks.values() {
             let DrawTerms { uncertainty, total, left, .. } = ask.draw;
-            self.draws.push(HistoryDraw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
+            self.draws.push(HistoryDraw { uncertainty, inverse_rate: left as f64 / total, is_cold: ask.is_cold });
         }
         let active = record.answers.iter().filter(|answer| answer.is_active);
         self.labels.extend(active.filter_map(|answer| match answer.response {
@@ -184,14 +184,17 @@ impl History {
         }
     }
 
-    /// Records a draw. Before the first fit, no rule has a scale, and U is 1 for every row, or less for rows near others
-    /// of the batch.
+    /// Records a draw. Before the first fit, rows are drawn by coverage, whose reach is infinite, or uniformly: then no
+    /// rule has a scale, and U is 1 for every row, or less for rows near others of the batch.
     fn add_draw(&mut self, draw: &RecordedDraw) {
         let RecordedDraw { uncertainty, inverse_rate, .. } = *draw;
-        let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
-        let is_flat = draw.scale.is_none() && [1.0, NEAR_FACTOR].contains(&uncertainty);
-        let at_random = so_far && self.is_fitted() && is_flat;
-        self.draws.push(HistoryDraw { uncertainty, inverse_rate, at_random });
+        let so_far = self.draws.last().is_none_or(|draw| draw.is_cold);
+        let is_without_rule = match &draw.scale {
+            Some(scale) => scale.reach.is_infinite(),
+            None => [1.0, NEAR_FACTOR].contains(&uncertainty),
+        };
+        let is_cold = so_far && self.is_fitted() && is_without_rule;
+        self.draws.push(HistoryDraw { uncertainty, inverse_rate, is_cold });
     }
 }
 

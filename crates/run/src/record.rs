@@ -217,7 +217,9 @@ pub fn with_recorded_defaults(settings: &LearnerSettings, recording: &Recording)
     let header: Value = serde_json::from_str(open_ledger(path, recording)?.header())?;
     let before: LearnerSettings =
         serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
-    Ok(LearnerSettings { defaults: before.defaults, ..settings.clone() })
+    let mut settings = settings.clone();
+    settings.continue_from(&before);
+    Ok(settings)
 }
 
 fn open_ledger(path: &Path, recording: &Recording) -> Result<Ledger> {
@@ -229,6 +231,10 @@ fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
     let (mut found, mut header) = (found.clone(), header.clone());
     // A run keeps the defaults that it began with.
     for run in [&mut found, &mut header] {
+        if run["fit"] == "refit" {
+            let settings: LearnerSettings = serde_json::from_value(run["settings"].clone()).context("its settings")?;
+            run["settings"]["cold_start"] = settings.cold_draws().to_string().into();
+        }
         run["settings"]["defaults"] = Value::Null;
     }
     let prints = [&found, &header].map(|run| run["data"]["fingerprint"].clone());

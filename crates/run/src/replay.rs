@@ -40,6 +40,8 @@ pub struct Folded {
     pub confirmed: u64,
     /// Queries whose recorded probability differs.
     pub disagreeing: u64,
+    /// Queries of a cold start, whose probability depends on the rows of the pool.
+    pub not_compared: u64,
 }
 
 impl Folded {
@@ -135,7 +137,11 @@ pub fn pool(
                 }
                 drawn.least = learner.least();
                 let same = learner.draw_weight(row.row(0)).to_bits() == drawn.uncertainty.to_bits();
-                *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
+                *(match (learner.is_by_coverage(), same) {
+                    (true, _) => &mut folded.not_compared,
+                    (false, true) => &mut folded.confirmed,
+                    (false, false) => &mut folded.disagreeing,
+                }) += 1;
                 learner.record(&drawn, row.row(0));
                 asks.insert(time, (id, drawn, row));
             }

@@ -1,6 +1,7 @@
 //! The settings of a learner, the same for streams and pools. Ledgers store them under these names.
 
 use querist_engine::optimizer::Momentum;
+use querist_engine::pool::ColdDraws;
 use querist_engine::rule;
 use querist_engine::task::Labels;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,9 @@ pub struct LearnerSettings {
     pub warm_rule: Option<String>,
     /// The number of labels that it queries
     pub warm_labels: Option<u64>,
+    /// The draws of a cold start: coverage or random [default: coverage; random for a rule that draws uniformly]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cold_start: Option<Written<ColdDraws>>,
     /// The random seed of the run
     pub seed: u64,
     /// The version whose defaults complete the names of rules
@@ -65,10 +69,10 @@ pub struct LearnerSettings {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub enum Defaults {
-    /// `boundary` takes its reach from a share of the pool.
+    /// `boundary` takes its reach from a share of the pool, and a cold start is random.
     #[serde(rename = "0.1")]
     V0_1,
-    /// `boundary` takes its reach from half of the probability.
+    /// `boundary` takes its reach from half of the probability, and a cold start covers the pool.
     #[default]
     #[serde(rename = "0.2")]
     V0_2,
@@ -121,6 +125,7 @@ impl Default for LearnerSettings {
             importance: false,
             warm_rule: None,
             warm_labels: None,
+            cold_start: None,
             seed: 0,
             defaults: Defaults::default(),
         }
@@ -143,6 +148,25 @@ impl LearnerSettings {
             ("--importance", self.importance),
         ];
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+    }
+
+    /// Returns the draws of a cold start. By default they cover the pool, unless the rule draws uniformly.
+    pub fn cold_draws(&self) -> ColdDraws {
+        let is_uniform = self.rule.as_deref().is_some_and(|rule| rule.starts_with("constant"));
+        match (&self.cold_start, self.defaults) {
+            (Some(draws), _) => **draws,
+            (None, Defaults::V0_1) => ColdDraws::Random,
+            (None, Defaults::V0_2) if is_uniform => ColdDraws::Random,
+            (None, Defaults::V0_2) => ColdDraws::Coverage,
+        }
+    }
+
+    /// Takes the defaults and the cold start of the run to continue, unless another cold start is set.
+    pub fn continue_from(&mut self, before: &Self) {
+        self.defaults = before.defaults;
+        if self.cold_start.is_none() || self.cold_draws() == before.cold_draws() {
+            self.cold_start.clone_from(&before.cold_start);
+        }
     }
 
     /// Describes the settings that are not defaults, and always the step.
@@ -208,6 +232,32 @@ mod stored_l2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_continues_with_its_cold_start() {
+        let with = |cold_start: Option<ColdDraws>, defaults: Defaults| LearnerSettings {
+            cold_start: cold_start.map(Written::from),
+            defaults,
+            ..LearnerSettings::default()
+        };
+        for (before, given, draws) in [
+            (with(None, Defaults::V0_1), None, ColdDraws::Random),
+            (with(None, Defaults::V0_1), Some(ColdDraws::Random), ColdDraws::Random),
+            (with(None, Defaults::V0_2), None, ColdDraws::Coverage),
+            (with(Some(ColdDraws::Random), Defaults::V0_2), None, ColdDraws::Random),
+            (with(None, Defaults::V0_2), Some(ColdDraws::Coverage), ColdDraws::Coverage),
+            // A run with another cold start is another run, which the comparison of settings rejects.
+            (with(None, Defaults::V0_2), Some(ColdDraws::Random), ColdDraws::Random),
+        ] {
+            let mut settings = with(given, Defaults::default());
+            settings.continue_from(&before);
+            assert_eq!((settings.cold_draws(), settings.defaults), (draws, before.defaults));
+            let text = |settings: &LearnerSettings| serde_json::to_string(settings).unwrap();
+            assert_eq!(text(&settings) == text(&before), draws == before.cold_draws());
+        }
+        let uniform = LearnerSettings { rule: Some("constant".to_owned()), ..LearnerSettings::default() };
+        assert_eq!(uniform.cold_draws(), ColdDraws::Random);
+    }
 
     #[test]
     fn settings_keep_the_text_of_ledgers() {

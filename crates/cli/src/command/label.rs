@@ -24,7 +24,7 @@ use crate::run::files::DataArgs;
 use crate::run::list::{List, entries};
 use crate::run::output::{count, whole};
 use crate::run::progress::{Terminal, print_line};
-use crate::run::settings::optional_l2;
+use crate::run::settings::{ColdStartName, optional_l2};
 
 mod access;
 mod announce;
@@ -77,6 +77,9 @@ pub(crate) struct LabelArgs {
     /// The query rule [default: boundary; conditional-loss for numbers]
     #[arg(long)]
     rule: Option<String>,
+    /// How to draw until a fit is possible [default: coverage; random for the rule `constant`]
+    #[arg(long, value_enum)]
+    cold_start: Option<ColdStartName>,
     /// λ: add λ/2·‖w‖² to the loss; 0 chooses λ from the answers
     #[arg(long, value_name = "LAMBDA", default_value_t = 0.0)]
     l2: f64,
@@ -166,6 +169,7 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
         loss: arguments.loss.clone(),
         rule: arguments.rule.clone(),
         l2: optional_l2(arguments.l2),
+        cold_start: arguments.cold_start.map(ColdStartName::setting),
         seed: arguments.seed,
         ..LearnerSettings::default()
     };
@@ -173,7 +177,7 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     let path = arguments.ledger();
     let existing = arguments.existing_ledger(&path)?;
     if let Some(ledger) = &existing {
-        settings.defaults = source::header(ledger)?.settings.defaults;
+        settings.continue_from(&source::header(ledger)?.settings);
     }
     let data = arguments.data(existing.as_ref())?;
     let items = data.read(arguments.loss.as_deref())?;

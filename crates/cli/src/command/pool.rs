@@ -103,7 +103,8 @@ fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSetting
              another start, smaller steps, or a rule with a floor";
         results.remarks.push(remark.to_owned());
     }
-    if settings.draw == Draw::Top {
+    let is_estimated = run.learner.as_refit().is_some_and(|learner| learner.assess(None).is_ok());
+    if settings.draw == Draw::Top && !is_estimated {
         results.remarks.push("`top` has no probabilities, so this run has no estimates".to_owned());
     }
     results.put("skipped_rows", run.skipped_rows.into());

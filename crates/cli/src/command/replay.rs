@@ -55,6 +55,9 @@ pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     results.count("answered", "answered", ledger.count("answered"));
     results.count("confirmed", "queries with the recorded probability", folded.found.confirmed);
     results.count("disagreeing", "queries with another probability", folded.found.disagreeing);
+    if 0 < folded.found.not_compared {
+        results.count("not_compared", "queries of the cold start, not compared", folded.found.not_compared);
+    }
     results.parameters(&folded.coefficients);
     let model = folded.model(&ledger)?;
     if let Some(path) = &arguments.model {

@@ -3,7 +3,9 @@
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use querist_engine::name::NameError;
+use querist_engine::pool::ColdDraws;
 use querist_run::settings::{ClockSetting, Defaults, LearnerSettings};
+use querist_run::written::Written;
 
 use super::output::{count, whole};
 
@@ -64,6 +66,25 @@ pub(crate) struct LearnerArgs {
     seed: u64,
 }
 
+/// The draws of a cold start.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ColdStartName {
+    /// Rows that are typical of what no drawn row resembles
+    Coverage,
+    /// Any row
+    Random,
+}
+
+impl ColdStartName {
+    /// Returns the setting of this name.
+    pub(crate) fn setting(self) -> Written<ColdDraws> {
+        match self {
+            ColdStartName::Coverage => ColdDraws::Coverage.into(),
+            ColdStartName::Random => ColdDraws::Random.into(),
+        }
+    }
+}
+
 /// The observations that advance momentum.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ClockName {
@@ -105,6 +126,7 @@ impl LearnerArgs {
             importance: same.importance,
             warm_rule: same.warm_rule,
             warm_labels: same.warm_labels,
+            cold_start: None,
             seed: same.seed,
             defaults: Defaults::default(),
         })

@@ -23,7 +23,7 @@ pub struct RecordedAsk {
     /// The terms of the probability of its draw.
     pub draw: DrawTerms,
     /// `true` if there was no model yet.
-    pub is_random: bool,
+    pub is_cold: bool,
 }
 
 /// A recorded answer.
@@ -116,8 +116,8 @@ impl AnswerRecord {
         for event in events(ledger) {
             match event? {
                 SessionEvent::Asked { ask, id, content, hidden, fingerprint, odds, guess, .. } => {
-                    let is_random = guess.labels == 0;
-                    record.asks.insert(ask, RecordedAsk { id, content, hidden, fingerprint, draw: odds, is_random });
+                    let is_cold = guess.labels == 0;
+                    record.asks.insert(ask, RecordedAsk { id, content, hidden, fingerprint, draw: odds, is_cold });
                 }
                 SessionEvent::Answered { ask, .. } if !record.asks.contains_key(&ask) => {
                     ensure!(is_salvaged, "an answer to ask {ask}, which does not exist");

@@ -12,6 +12,7 @@ use super::imports::Imports;
 use super::location::{self, Moved};
 use super::source::{self, Items, SessionHeader};
 use crate::error::{Result, bail};
+use crate::settings::LearnerSettings;
 use crate::text::counted;
 
 /// Creates the ledger, or checks the existing one. The header has full paths; those stored are relative.
@@ -42,7 +43,12 @@ fn check_settings(path: &Path, before: &SessionHeader, header: &SessionHeader) -
         let (before, now) = (names(&before.labels), names(&header.labels));
         bail!("{path}: its labels are {before}, not {now}\n  use the same labels, or a different file with --ledger");
     }
-    let settings = differing(&serde_json::to_value(&before.settings)?, &serde_json::to_value(&header.settings)?);
+    let all_settings = |settings: &LearnerSettings| -> Result<Value> {
+        let mut all = serde_json::to_value(settings)?;
+        all["cold_start"] = settings.cold_draws().to_string().into();
+        Ok(all)
+    };
+    let settings = differing(&all_settings(&before.settings)?, &all_settings(&header.settings)?);
     let files = differing(&serde_json::to_value(&before.data.files)?, &serde_json::to_value(&header.data.files)?);
     let show = differing(&json!({"show": before.data.show}), &json!({"show": header.data.show}));
     let other: Vec<String> = settings.into_iter().chain(files).chain(show).collect();

@@ -93,12 +93,24 @@ pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -
         let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
         build::refit_pool(&settings, &resolved, Draw::Scan, fitted, count)
     };
-    let rule = make()?.rules().rule.name();
+    let first = make()?;
+    let (rule, cold_draws) = (first.rules().rule.name(), first.cold_draws());
     let stop = StopRule::Gain { batch: GAIN_BATCH, below: GAIN };
     let learner = Box::new(move || make().expect("it was made before"));
     let content = Box::new(move |row| displayed.content(row));
     let hidden = hidden.digests;
-    let pool =
-        LabelingPool { rows, renumbered, ids, content, fingerprints, hidden, imported, changed_imports, learner, stop };
+    let pool = LabelingPool {
+        rows,
+        renumbered,
+        ids,
+        content,
+        fingerprints,
+        hidden,
+        imported,
+        changed_imports,
+        cold_draws,
+        learner,
+        stop,
+    };
     Ok((Arc::new(pool), rule))
 }

@@ -46,7 +46,7 @@ fn of_pool(history: &History) -> Shown {
         all.map(|(index, draw)| AskRate { number: (index + 1) as f64, inverse_rate: draw.inverse_rate }).collect()
     };
     // Rows asked without a model do not depend on the rule, so they are shown only if there are no others.
-    let mut ruled = numbered(|draw| !draw.at_random);
+    let mut ruled = numbered(|draw| !draw.is_cold);
     if ruled.is_empty() {
         ruled = numbered(|_| true);
     }
@@ -55,7 +55,7 @@ fn of_pool(history: &History) -> Shown {
     }
     let without = match asks - ruled.len() {
         0 => String::new(),
-        count => format!(" {count} rows queried at random, before there was a model, are not included."),
+        count => format!(" {count} rows queried before there was a model are not included."),
     };
     let (how, points) = if history.draw() == Some("reject") {
         let window = LEAST_ASKS.max(ruled.len() / 20).min(ruled.len().div_ceil(2));

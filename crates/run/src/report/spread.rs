@@ -23,13 +23,13 @@ pub(super) fn probabilities(history: &History) -> Shown {
 /// Returns the histogram of U over the rows drawn from a pool. The draw probability U/ΣU is small in any large pool, so
 /// the figure shows U itself.
 pub(super) fn uncertainty(history: &History) -> Shown {
-    let drawn: Vec<f64> = history.draws.iter().filter(|draw| !draw.at_random).map(|draw| draw.uncertainty).collect();
-    let at_random = history.draws.len() - drawn.len();
+    let drawn: Vec<f64> = history.draws.iter().filter(|draw| !draw.is_cold).map(|draw| draw.uncertainty).collect();
+    let cold = history.draws.len() - drawn.len();
     let largest = drawn.iter().copied().fold(0.0, f64::max);
     if largest <= 0.0 {
-        return Err(match at_random {
+        return Err(match cold {
             0 => "There were no queries.".to_owned(),
-            _ => "Every row was queried at random.".to_owned(),
+            _ => "Every row was queried before there was a model.".to_owned(),
         });
     }
     let mut counts = [0; BINS];
@@ -38,8 +38,8 @@ pub(super) fn uncertainty(history: &History) -> Shown {
     }
     let series = vec![bars("rows asked", Color::Orange, &counts, largest)];
     let mut caption = "The distribution of U over the queried rows, up to the maximum.".to_owned();
-    if 0 < at_random {
-        caption.push_str(&format!(" {at_random} rows queried at random, before there was a model, are not included."));
+    if 0 < cold {
+        caption.push_str(&format!(" {cold} rows queried before there was a model are not included."));
     }
     if history.draw() == Some("top") {
         caption.push_str(" Each was the most uncertain remaining row, and none has a probability.");

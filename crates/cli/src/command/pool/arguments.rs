@@ -8,14 +8,14 @@ use querist_engine::name::NameError;
 use querist_engine::pool::{Draw, Objective};
 use querist_engine::stop::StopRule;
 use querist_run::pool::PoolRunSettings;
-use querist_run::settings::ClockSetting;
+use querist_run::settings::{ClockSetting, LearnerSettings};
 use querist_run::step::{StepName, TheoryFactor};
 use querist_run::text::grouped;
 use querist_run::written::Written;
 
 use crate::run::files::DataArgs;
 use crate::run::output::{OutputArgs, count};
-use crate::run::settings::LearnerArgs;
+use crate::run::settings::{ColdStartName, LearnerArgs};
 
 /// Run pool-based uncertainty sampling on a file with labels, which are revealed as they are queried
 #[derive(Args)]
@@ -34,6 +34,9 @@ pub(crate) struct PoolArgs {
     /// Weights of answers in a fit [default: as-asked]
     #[arg(long, value_enum)]
     objective: Option<ObjectiveName>,
+    /// How to draw until a fit is possible [default: coverage; random for the rule `constant`]
+    #[arg(long, value_enum)]
+    cold_start: Option<ColdStartName>,
     /// Ids of seed labels, one per line; the model learns from these rows, never queries them, and excludes them from
     /// estimates
     #[arg(long, value_name = "FILE")]
@@ -109,7 +112,10 @@ impl PoolArgs {
             batch: self.batch,
             apart: self.apart,
             keep_asks: self.asks,
-            learner: self.learner.settings()?,
+            learner: LearnerSettings {
+                cold_start: self.cold_start.map(ColdStartName::setting),
+                ..self.learner.settings()?
+            },
             files: self.files.settings(),
             recording: self.output.recording(),
             test: self.output.test.clone(),
@@ -169,6 +175,7 @@ impl PoolArgs {
         let Some(objective) = settings.fit else {
             let only = [
                 ("--objective", self.objective.is_some()),
+                ("--cold-start", self.cold_start.is_some()),
                 ("--seed-labels", self.seed_labels.is_some()),
                 ("--stop", self.stop.is_some()),
             ];
