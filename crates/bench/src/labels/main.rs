@@ -37,7 +37,7 @@ struct RunArguments {
     /// Data files with a column `label` or `target`
     #[arg(required = true)]
     sets: Vec<PathBuf>,
-    /// Ways of choosing rows, as RULE[@DRAW], separated by semicolons
+    /// Ways of choosing rows, as `RULE@DRAW@COLD-START` or a part of it, separated by semicolons
     #[arg(long, default_value = "random;top;boundary")]
     strategies: String,
     /// Number of seeds, each with its own split

@@ -7,7 +7,7 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::linear::Linear;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{Draw, Objective, PoolLearner, RefitPool, RefitSettings};
+use querist_engine::pool::{ColdDraws, Draw, Objective, PoolLearner, RefitPool, RefitSettings};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::Rules;
@@ -18,24 +18,27 @@ use crate::set::LabeledSet;
 /// The fraction of rows that are held out for testing.
 const TEST_SHARE: f64 = 0.3;
 
-/// A way of choosing rows, as `RULE[@DRAW]`; `random` and `top` are short for two of them.
+/// A way of choosing rows, as `RULE@DRAW@COLD-START` or a part of it; `random` and `top` are short for two of them.
 #[derive(Clone, Debug)]
 pub(crate) struct SamplingStrategy {
     pub(crate) name: String,
     rule: String,
     draw: Draw,
+    cold: ColdDraws,
 }
 
 impl SamplingStrategy {
     pub(crate) fn parse(name: &str) -> anyhow::Result<Self> {
         let full = match name {
-            "random" => "constant",
+            "random" => "constant@scan@random",
             "top" => "boundary@top",
             other => other,
         };
-        let (rule, draw) = full.split_once('@').unwrap_or((full, "scan"));
-        let draw = draw.parse().with_context(|| format!("in `{name}`"))?;
-        Ok(Self { name: name.to_owned(), rule: rule.to_owned(), draw })
+        let mut parts = full.split('@');
+        let rule = parts.next().unwrap_or_default().to_owned();
+        let draw = parts.next().unwrap_or("scan").parse().with_context(|| format!("in `{name}`"))?;
+        let cold = parts.next().unwrap_or("coverage").parse().with_context(|| format!("in `{name}`"))?;
+        Ok(Self { name: name.to_owned(), rule, draw, cold })
     }
 }
 
@@ -116,7 +119,7 @@ fn learner(set: &LabeledSet, strategy: &SamplingStrategy, seed: u64) -> anyhow::
     let learner = Learner::new(task, true, set.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
     let (objective, labels) = (Objective::AsAsked, set.kind);
     let settings = RefitSettings { draw: strategy.draw, seed, refit, objective, labels };
-    Ok(RefitPool::new(learner, Rules::only(rule), set.rows.len(), settings)?)
+    Ok(RefitPool::new(learner, Rules::only(rule), set.rows.len(), settings)?.with_cold_draws(strategy.cold))
 }
 
 /// The decisions and losses of a model on some rows.
