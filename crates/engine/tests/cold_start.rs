@@ -60,6 +60,16 @@ fn fifty_labels_find_a_rare_cluster() {
 }
 
 #[test]
+fn many_classes_start_uniformly() {
+    let (rows, _) = rare_cluster(1, 100, 4);
+    for (classes, draws) in [(10, ColdDraws::Coverage), (11, ColdDraws::Random)] {
+        let labels = Labels::Classes(classes);
+        let pool = fitted_by(&rows, labels, "boundary", Draw::Scan, Objective::AsAsked, 1);
+        assert_eq!(pool.with_cold_draws(ColdDraws::Coverage).cold_draws(), draws);
+    }
+}
+
+#[test]
 fn a_recorded_start_continues_with_the_same_draws() {
     let (rows, labels) = rare_cluster(1, 800, 4);
     for draw in Draw::ALL {

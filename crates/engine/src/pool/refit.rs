@@ -84,10 +84,10 @@ impl RefitPool {
     }
 
     /// Sets the draws of the cold start, which are uniform otherwise. By coverage, U of a row depends on the pool and on
-    /// the rows that were drawn.
+    /// the rows that were drawn. With more than 10 classes, draws stay uniform.
     pub fn with_cold_draws(mut self, draws: ColdDraws) -> Self {
         if let Some(cold) = &mut self.sampler.cold {
-            cold.draws = draws;
+            cold.set_draws(draws);
         }
         self
     }
