@@ -69,7 +69,7 @@ pub(crate) struct LearnerArgs {
 /// The draws of a cold start.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ColdStartName {
-    /// Rows that are typical of what no drawn row resembles
+    /// Rows that are typical of what no drawn row resembles; any row with more than 10 classes
     Coverage,
     /// Any row
     Random,
