@@ -5,8 +5,8 @@
 //! next one of kernel herding (Bae et al. 2024, `MaxHerding`). Here a row is drawn in proportion to (Δ/max Δ)⁸ + base: nearly
 //! as good, and every row has a known probability. `base` spreads a tenth of the draws uniformly over all rows.
 //!
-//! If a class is still missing after the first labels, its rows may be unlike the bulk of the pool. Then rows far from
-//! all drawn ones are sought, in proportion to (distance²/largest)²⁰ + base.
+//! If the first answers are all of one class, rows of another may be unlike the bulk of the pool. Then rows far from all
+//! drawn ones are sought, in proportion to (distance²/largest)²⁰ + base.
 //!
 //! Δ is computed for a sample of the rows, which depends only on the seed. So a draw does not cost a pass over the pool.
 
