@@ -345,6 +345,20 @@ impl Estimator {
         self.plain_share(holds, draws).map(Estimate::nested)
     }
 
+    /// Returns the fraction of the pool's items for which a condition holds, and the number of evenly spread draws that
+    /// would be as precise.
+    pub(crate) fn share_and_even_draws(
+        &self,
+        holds: &[bool],
+        draws: &[DrawProbability],
+    ) -> Result<(f64, f64), Invalid> {
+        self.check(holds.len(), draws)?;
+        let values: Vec<f64> = holds.iter().map(|&holds| f64::from(holds)).collect();
+        let levels = Levels::new(self.pool, draws);
+        let share = levels.mean(&values).clamp(0.0, 1.0);
+        Ok((share, Spread::of(&levels, &values).even_draws(share, &levels.worth(&levels.weights))))
+    }
+
     /// Estimates a fraction, with intervals that are not nested yet.
     fn plain_share(&self, holds: &[bool], draws: &[DrawProbability]) -> Result<Estimate, Invalid> {
         self.check(holds.len(), draws)?;

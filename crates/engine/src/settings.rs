@@ -47,6 +47,11 @@ pub enum IllegalSettings {
         /// `true` if the model has intercepts.
         intercept: bool,
     },
+    /// A precision needs draws that are spread evenly, and the rule has none.
+    NeedsFloor {
+        /// The name of the rule.
+        rule: String,
+    },
     /// A number is out of its range.
     OutOfRange {
         /// The name of the setting.
@@ -59,7 +64,7 @@ pub enum IllegalSettings {
 }
 
 impl IllegalSettings {
-    /// Returns the name of the illegal setting: `rule`, `warm_rule`, `start`, `l2`, `radius`, `apart`.
+    /// Returns the name of the illegal setting: `rule`, `warm_rule`, `start`, `l2`, `radius`, `apart`, `precision`.
     pub fn setting(&self) -> &'static str {
         match self {
             Self::NotAProbability { setting, .. }
@@ -67,6 +72,7 @@ impl IllegalSettings {
             | Self::WrongOutputs { setting, .. }
             | Self::OutOfRange { setting, .. } => setting,
             Self::StartLength { .. } => "start",
+            Self::NeedsFloor { .. } => "precision",
         }
     }
 
@@ -105,6 +111,9 @@ impl Display for IllegalSettings {
             Self::StartLength { found, expected, intercept } => {
                 let then = if *intercept { ", then the intercept" } else { "" };
                 write!(f, "the start has {found} numbers, need {expected}: a weight for each feature{then}")
+            }
+            Self::NeedsFloor { rule } => {
+                write!(f, "a precision needs a rule with a floor, such as boundary or rare, and `{rule}` has none")
             }
             Self::OutOfRange { setting, value, need } => write!(f, "{setting} = {value}, need {need}"),
         }

@@ -6,8 +6,9 @@ use std::str::FromStr;
 
 use querist_theory::registry::unknown;
 
-use crate::estimate::{DrawProbability, Estimate, Estimator, Invalid};
+use crate::estimate::{ClassScores, DrawProbability, Estimate, Estimator, Invalid};
 use crate::name::NameError;
+use crate::pool::{Precision, PrecisionGoal};
 
 mod gain;
 
@@ -34,6 +35,8 @@ pub enum StopRule {
         /// The smallest gain that is worth a batch.
         below: f64,
     },
+    /// Stop as soon as the interval of a statistic is as narrow as wanted.
+    Precision(Precision),
     /// Stop after this number of labels.
     Budget(usize),
     /// Stop as soon as one of these rules does.
@@ -80,6 +83,7 @@ impl Display for StopRule {
         match self {
             StopRule::Target(target) => write!(f, "target={target}"),
             StopRule::Gain { below, .. } => write!(f, "gain={below}"),
+            StopRule::Precision(precision) => write!(f, "precision={}", precision.half_width),
             StopRule::Budget(labels) => write!(f, "budget={labels}"),
             StopRule::Any(rules) => f.write_str(&join(rules, ",")),
             StopRule::All(rules) => f.write_str(&join(rules, "&")),
@@ -98,6 +102,8 @@ pub struct Progress<'a> {
     pub better: Better,
     /// The score, if there is an estimate yet.
     pub score: Option<&'a Estimate>,
+    /// The scores of each class; empty if there are none.
+    pub classes: &'a [ClassScores],
     /// A reading of the score at each draw, [`Estimator::readings`] of progressive values.
     pub readings: &'a [f64],
 }
@@ -117,6 +123,7 @@ impl StopRule {
         match self {
             StopRule::Target(target) => unless_warned(reached(*target, progress), progress),
             StopRule::Gain { batch, below } => unless_warned(little_to_gain(*batch, *below, progress), progress),
+            StopRule::Precision(precision) => narrow_enough(precision, progress),
             StopRule::Budget(budget) => spent(*budget, progress),
             StopRule::Any(rules) => combined(rules, progress, true),
             StopRule::All(rules) => combined(rules, progress, false),
@@ -177,6 +184,24 @@ fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {
     Advice { stop, why }
 }
 
+fn narrow_enough(precision: &Precision, progress: &Progress) -> Advice {
+    let (name, estimate) = match precision.goal {
+        PrecisionGoal::Accuracy => (progress.name, progress.score),
+        PrecisionGoal::F1(class) => ("F1", progress.classes.get(class).and_then(|scores| scores.f1.as_ref())),
+    };
+    let Some(estimate) = estimate else {
+        return Advice { stop: false, why: format!("there is no estimate of {name} yet") };
+    };
+    let (half, wanted) = (0.5 * (estimate.high - estimate.low), precision.half_width);
+    let status = format!("{name} is {} ±{}", Short(estimate.value), Short(half));
+    if let Some(warning) = estimate.warning {
+        return Advice { stop: false, why: format!("{status}; but the estimate is not reliable: {warning}") };
+    }
+    let stop = half <= wanted;
+    let verdict = if stop { "as precise as wanted" } else { "less precise than wanted" };
+    Advice { stop, why: format!("{status}: {verdict}, ±{}", Short(wanted)) }
+}
+
 fn spent(budget: usize, progress: &Progress) -> Advice {
     let labels = progress.labels;
     match budget.checked_sub(labels) {
@@ -208,7 +233,7 @@ impl Display for Short {
 impl<'a> Progress<'a> {
     /// Creates the progress of accuracy from its estimate and its readings.
     pub fn of_accuracy(labels: usize, accuracy: Option<&'a Estimate>, readings: &'a [f64]) -> Self {
-        Self { labels, name: "accuracy", better: Better::Higher, score: accuracy, readings }
+        Self { labels, name: "accuracy", better: Better::Higher, score: accuracy, classes: &[], readings }
     }
 }
 

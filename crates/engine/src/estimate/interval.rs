@@ -63,19 +63,25 @@ impl Spread {
         if error > 0.0 { (mean - error * unbent(t), mean - error * unbent(-t)) } else { (mean, mean) }
     }
 
-    /// Returns Wilson's interval at the effective number of draws, p(1−p)/variance, as Korn and Graubard (1998) do for
-    /// surveys. A share of exactly 0 or 1 shows no variance, and a few heavy draws may show hardly any. Then the
-    /// effective sample size of the weights is used instead.
-    pub(super) fn proportion(&self, share: f64, worth: &Worth, confidence: f64) -> (f64, f64) {
-        let p = share.clamp(0.0, 1.0);
+    /// Returns the number of evenly spread draws that would estimate a share in [0, 1] as precisely, p(1−p)/variance. A
+    /// share of exactly 0 or 1 shows no variance, and a few heavy draws may show hardly any. Then the effective sample
+    /// size of the weights is used instead.
+    pub(super) fn even_draws(&self, p: f64, worth: &Worth) -> f64 {
         let rarer = (p.min(1.0 - p) + self.largest).min(0.5);
         let shows = self.variance > 0.0 && p > 0.0 && p < 1.0;
         let seen = rarer * (1.0 - rarer) / (self.variance + self.largest.powi(2));
-        let n = match (shows, worth.is_uneven) {
+        match (shows, worth.is_uneven) {
             (false, _) => worth.draws,
             (true, true) => seen.min(worth.draws),
             (true, false) => seen,
-        };
+        }
+    }
+
+    /// Returns Wilson's interval at the effective number of draws, p(1−p)/variance, as Korn and Graubard (1998) do for
+    /// surveys.
+    pub(super) fn proportion(&self, share: f64, worth: &Worth, confidence: f64) -> (f64, f64) {
+        let p = share.clamp(0.0, 1.0);
+        let n = self.even_draws(p, worth);
         let t = self.quantile(confidence);
         let shrink = 1.0 + t * t / n;
         let center = (p + t * t / (2.0 * n)) / shrink;

@@ -4,7 +4,8 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use super::Drawn;
-use crate::estimate::{self, DrawProbability};
+use super::precision::ShareEvidence;
+use crate::estimate::{self, DrawProbability, Estimator};
 use crate::fit::Refit;
 use crate::name::{self, NameError};
 use crate::rows::Row;
@@ -101,6 +102,13 @@ impl PoolAnswers {
             .enumerate()
             .map(|(index, drawn)| drawn.draw_probability(rows.saturating_sub(index).max(1)))
             .collect()
+    }
+
+    /// Returns the evidence about the share of errors, from the decisions of each answer's previous model.
+    pub(super) fn evidence_of_errors(&self, rows: usize) -> Option<ShareEvidence> {
+        let wrong: Vec<bool> = self.losses.iter().map(|loss| 0.0 < *loss).collect();
+        let (share, even_draws) = Estimator::new(rows).share_and_even_draws(&wrong, &self.probabilities(rows)?).ok()?;
+        Some(ShareEvidence { share, even_draws })
     }
 
     /// Fits all answers. `uncertainty` is U of an answer's features at the previous parameters. `rows` is the number of

@@ -68,7 +68,14 @@ impl Assessment {
     /// Returns the progress that advice on stopping is based on.
     pub fn progress(&self) -> Progress<'_> {
         let (name, better) = if self.is_accuracy { ("accuracy", Better::Higher) } else { ("the loss", Better::Lower) };
-        Progress { labels: self.readings.len(), name, better, score: Some(&self.score), readings: &self.readings }
+        Progress {
+            labels: self.readings.len(),
+            name,
+            better,
+            score: Some(&self.score),
+            classes: &self.classes,
+            readings: &self.readings,
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 use super::answer_error::check;
 use super::answers::PoolAnswers;
 use super::cold_start::ColdStart;
+use super::precision::Precision;
 use super::{AnswerError, ColdDraws, Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement};
 use crate::fit::Refit;
 use crate::learner::Learner;
 use crate::rows::{Row, Rows};
+use crate::rule::Rule;
 use crate::settings::IllegalSettings;
 use crate::stream::Rules;
 use crate::task::Labels;
@@ -72,6 +74,7 @@ pub struct LabeledDraw<'a> {
 pub struct RefitPool {
     pub(super) sampler: PoolSampler,
     pub(super) answers: PoolAnswers,
+    precision: Option<Precision>,
 }
 
 impl RefitPool {
@@ -80,7 +83,7 @@ impl RefitPool {
         let RefitSettings { draw, seed, refit, objective, labels } = settings;
         let mut sampler = PoolSampler::new(learner, rules, rows, (draw, Replacement::Without), seed)?;
         sampler.cold = Some(ColdStart::new(labels));
-        Ok(Self { sampler, answers: PoolAnswers::new(refit, objective, labels) })
+        Ok(Self { sampler, answers: PoolAnswers::new(refit, objective, labels), precision: None })
     }
 
     /// Sets the draws of the cold start, which are uniform otherwise. By coverage, U of a row depends on the pool and on
@@ -95,6 +98,25 @@ impl RefitPool {
     /// Returns the draws of the cold start; `Random` once it is over.
     pub fn cold_draws(&self) -> ColdDraws {
         self.sampler.cold.as_ref().map_or(ColdDraws::Random, |cold| cold.draws)
+    }
+
+    /// Spreads more draws evenly over the pool, as a wanted precision of estimates needs.
+    ///
+    /// # Errors
+    /// If the rule has no floor, or the precision is not between 0 and 0.5.
+    pub fn with_precision(mut self, precision: Precision) -> Result<Self, IllegalSettings> {
+        let half_width = precision.half_width;
+        IllegalSettings::unless(0.0 < half_width && half_width < 0.5, "precision", half_width, "0 < precision < 0.5")?;
+        if !matches!(self.sampler.rules.rule, Rule::Relative(_)) {
+            return Err(IllegalSettings::NeedsFloor { rule: self.sampler.rules.rule.name() });
+        }
+        self.precision = Some(precision);
+        Ok(self)
+    }
+
+    /// Returns the wanted precision, if there is one.
+    pub fn precision(&self) -> Option<Precision> {
+        self.precision
     }
 
     /// Returns the fit.
@@ -182,6 +204,16 @@ impl RefitPool {
         let sampler = &self.sampler;
         self.answers.fit(sampler.askable, |x| sampler.warm_uncertainty(x));
         self.sampler.learner.set_parameters(self.answers.refit.theta());
+        self.spread_draws();
+    }
+
+    /// Sets the share of the next draws that is spread evenly.
+    fn spread_draws(&mut self) {
+        let (Some(precision), Rule::Relative(rule)) = (self.precision, &mut self.sampler.rules.rule) else { return };
+        let pool = self.sampler.askable;
+        let evidence = self.answers.evidence_of_errors(pool);
+        let share = precision.even_share(self.answers.draws.len() as u64, evidence, rule.floor(), pool);
+        rule.set_even_share(share);
     }
 
     /// Returns the losses of the current model on answers it has not seen (progressive losses).

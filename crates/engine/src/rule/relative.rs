@@ -36,6 +36,8 @@ pub(super) const RARE: RunRule = RunRule {
 pub struct Relative {
     kind: RelativeKind,
     floor: f64,
+    /// The fraction of asks to spread uniformly from the next scale on, at least the floor.
+    even_share: f64,
     scale: Scale,
 }
 
@@ -91,6 +93,8 @@ impl Default for Scale {
 pub const HALF: f64 = 0.01;
 /// The default fraction of asks that are spread uniformly.
 pub const FLOOR: f64 = 0.2;
+/// The largest constant that is added to U, so that U does not become 0/0.
+const MOST_BASE: f64 = 1e12;
 /// The default floor of the older forms.
 const OLD_FLOOR: f64 = 0.1;
 
@@ -112,7 +116,7 @@ impl Relative {
             _ => return None,
         };
         let floor = if matches!(kind, RelativeKind::Boundary(Nearness::Half(_))) { FLOOR } else { OLD_FLOOR };
-        let rule = Self { kind, floor, scale: Scale::default() };
+        let rule = Self { kind, floor, even_share: floor, scale: Scale::default() };
         Some(rule.with_parameters(rest).map_err(|message| NameError { name: text.to_owned(), message }))
     }
 
@@ -141,6 +145,7 @@ impl Relative {
             }
             *parameter = number;
         }
+        self.even_share = self.floor;
         Ok(self)
     }
 
@@ -170,6 +175,16 @@ impl Relative {
     /// Returns the least possible U.
     pub fn least(&self) -> f64 {
         self.scale.base / (1.0 + self.scale.base)
+    }
+
+    /// Returns the fraction of asks that are at least spread uniformly.
+    pub fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    /// Sets the fraction of asks that are spread uniformly from the next scale on: at least the floor, at most 1.
+    pub(crate) fn set_even_share(&mut self, share: f64) {
+        self.even_share = share.clamp(self.floor, 1.0);
     }
 
     /// Returns the current scale.
@@ -223,7 +238,8 @@ impl Relative {
         }
         let count = (scores.len() / outputs) as f64;
         let mean = scores.chunks_exact(outputs).map(|scores| self.bare(scores)).sum::<f64>() / count;
-        self.scale.base = mean * self.floor / (1.0 - self.floor);
+        // With a share of 1, U is the same everywhere up to rounding.
+        self.scale.base = (mean * self.even_share / (1.0 - self.even_share)).min(MOST_BASE);
     }
 }
 
