@@ -12,6 +12,7 @@ mod coverage;
 mod curves;
 mod set;
 mod simulate;
+mod stops;
 
 use set::LabeledSet;
 use simulate::{Milestone, RunPlan, SamplingStrategy};
@@ -29,6 +30,8 @@ enum Table {
     Curves(RunArguments),
     /// Prints coverage and width of the intervals, judged by the fitted model on the whole pool
     Coverage(RunArguments),
+    /// Prints where stopping rules stop, and how often they should not have
+    Stops(stops::StopArguments),
 }
 
 /// The runs to simulate.
@@ -63,18 +66,30 @@ impl RunArguments {
         strategy: &SamplingStrategy,
         estimates: bool,
     ) -> anyhow::Result<Vec<Vec<Milestone>>> {
-        let plan = RunPlan { milestones: self.at.clone(), batch: self.batch, estimates };
-        (0..self.seeds).into_par_iter().map(|seed| simulate::simulate(set, strategy, &plan, seed)).collect()
+        let plan = RunPlan { milestones: self.at.clone(), batch: self.batch, estimates, precision: None };
+        self.run_plan(set, strategy, &plan)
+    }
+
+    /// Runs a strategy on a set with every seed, by this plan.
+    fn run_plan(
+        &self,
+        set: &LabeledSet,
+        strategy: &SamplingStrategy,
+        plan: &RunPlan,
+    ) -> anyhow::Result<Vec<Vec<Milestone>>> {
+        (0..self.seeds).into_par_iter().map(|seed| simulate::simulate(set, strategy, plan, seed)).collect()
     }
 }
 
 fn main() -> anyhow::Result<()> {
-    let (Table::Curves(runs) | Table::Coverage(runs)) = &LabelsArguments::parse().table;
+    let table = LabelsArguments::parse().table;
+    let (Table::Curves(runs) | Table::Coverage(runs) | Table::Stops(stops::StopArguments { runs, .. })) = &table;
     if runs.seeds < 2 || runs.batch == 0 || !runs.at.is_sorted() {
         bail!("need at least 2 seeds, a batch of at least 1, and ascending numbers of labels");
     }
-    match &LabelsArguments::parse().table {
+    match &table {
         Table::Curves(runs) => curves::print(runs),
         Table::Coverage(runs) => coverage::print(runs),
+        Table::Stops(arguments) => stops::print(arguments),
     }
 }

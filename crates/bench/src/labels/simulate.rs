@@ -7,7 +7,9 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::linear::Linear;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdDraws, Draw, Objective, PoolLearner, RefitPool, RefitSettings};
+use querist_engine::pool::{
+    Assessment, ColdDraws, Draw, Objective, PoolLearner, Precision, PrecisionGoal, RefitPool, RefitSettings,
+};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::Rules;
@@ -51,6 +53,8 @@ pub(crate) struct RunPlan {
     pub(crate) batch: u64,
     /// Whether the estimates of the learner are compared with the truth.
     pub(crate) estimates: bool,
+    /// The wanted half-width of the interval of accuracy, if there is one.
+    pub(crate) precision: Option<f64>,
 }
 
 /// The measurement of a run after some number of labels.
@@ -66,6 +70,8 @@ pub(crate) struct Milestone {
     pub(crate) has_all_classes: bool,
     /// Each estimate of the learner, with the truth about the fitted model on the pool.
     pub(crate) estimates: Vec<CheckedEstimate>,
+    /// The estimates as the learner makes them.
+    pub(crate) assessment: Option<Assessment>,
 }
 
 /// An estimate and the truth.
@@ -86,6 +92,9 @@ pub(crate) fn simulate(
     let split = Coin::new(seed, "test");
     let is_test: Vec<bool> = (0..set.rows.len()).map(|row| split.unit(row as u64 + 1) < TEST_SHARE).collect();
     let mut pool = learner(set, strategy, seed)?;
+    if let Some(half_width) = plan.precision {
+        pool = pool.with_precision(Precision { goal: PrecisionGoal::Accuracy, half_width, labels: None })?;
+    }
     (0..set.rows.len()).filter(|row| is_test[*row]).for_each(|row| pool.retire(row));
     let mut milestones = vec![];
     let mut seen = vec![false; set.kind.classes()];
@@ -162,23 +171,22 @@ fn measure(
     let (task, theta) = (pool.learner().task(), pool.refit().theta());
     let chosen = |test: bool| (0..set.rows.len()).filter(move |row| is_test[*row] == test);
     let test = DecisionCounts::of(set, task, theta, chosen(true));
-    let estimates = if with_estimates {
-        check_estimates(set, pool, &DecisionCounts::of(set, task, theta, chosen(false)))
-    } else {
-        vec![]
-    };
+    let assessment = if with_estimates { pool.assess(Some(&set.rows)).ok() } else { None };
+    let estimates = assessment.as_ref().map_or(vec![], |assessment| {
+        check_estimates(set, assessment, &DecisionCounts::of(set, task, theta, chosen(false)))
+    });
     Milestone {
         accuracy: test.right / test.rows,
         log_loss: test.loss / test.rows,
         recall: test.rarest[0] / test.rarest[2],
         has_all_classes,
         estimates,
+        assessment,
     }
 }
 
 /// Pairs each estimate with the truth on the whole pool.
-fn check_estimates(set: &LabeledSet, pool: &RefitPool, truth: &DecisionCounts) -> Vec<CheckedEstimate> {
-    let Ok(assessment) = pool.assess(Some(&set.rows)) else { return vec![] };
+fn check_estimates(set: &LabeledSet, assessment: &Assessment, truth: &DecisionCounts) -> Vec<CheckedEstimate> {
     let [found, predicted, actual] = truth.rarest;
     let class = assessment.classes.get(set.rarest_class());
     let of_class = |estimate: fn(&querist_engine::estimate::ClassScores) -> Option<Estimate>| class.and_then(estimate);
