@@ -158,7 +158,7 @@ impl LearnerBuilder {
     }
 
     fn resolved(&self, dim: usize) -> Resolved {
-        Resolved { labels: self.labels, dim, step: StepSize::Auto }
+        Resolved { labels: self.labels, dim, step: StepSize::Auto, precision_class: None }
     }
 }
 

@@ -5,7 +5,9 @@ use querist_engine::fit::Refit;
 use querist_engine::index::WIDE;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
-use querist_engine::pool::{Draw, Objective, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings};
+use querist_engine::pool::{
+    Draw, Objective, PrecisionGoal, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings,
+};
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
@@ -76,6 +78,9 @@ pub struct Resolved {
     /// The step size with its numbers.
     #[serde(with = "stored::step")]
     pub step: StepSize,
+    /// The statistic whose precision is wanted, if it is the F1 of a class: the class.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub precision_class: Option<usize>,
 }
 
 /// Makes a learner at its start.
@@ -177,7 +182,10 @@ pub fn refit_pool(
     }
     let learner = learner(settings, task, resolved)?;
     let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };
-    Ok(RefitPool::new(learner, rules, rows, pool)?.with_cold_draws(settings.cold_draws()))
+    let pool = RefitPool::new(learner, rules, rows, pool)?.with_cold_draws(settings.cold_draws());
+    let Some(precision) = &settings.precision else { return Ok(pool) };
+    let goal = resolved.precision_class.map_or(PrecisionGoal::Accuracy, PrecisionGoal::F1);
+    Ok(pool.with_precision(precision.of(goal))?)
 }
 
 /// The format of labels and steps in ledgers.
@@ -255,7 +263,7 @@ mod tests {
             (Labels::Binary, pilot, r#"{"labels":"binary","dim":3,"step":["pilot",0.5,1.0,7]}"#),
         ];
         for (labels, step, text) in table {
-            let resolved = Resolved { labels, dim: 3, step };
+            let resolved = Resolved { labels, dim: 3, step, precision_class: None };
             assert_eq!(serde_json::to_string(&resolved).unwrap(), text);
             assert_eq!(serde_json::from_str::<Resolved>(text).unwrap(), resolved);
         }

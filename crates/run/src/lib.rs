@@ -32,6 +32,7 @@ pub mod model_file;
 pub mod stream;
 pub mod live;
 pub mod pool;
+pub mod precision;
 mod model;
 pub mod select;
 pub mod entrants;

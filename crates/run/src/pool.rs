@@ -12,7 +12,7 @@ use querist_data::{Batch, Encoder, Loaded, load};
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::learner::{Diverged, Learner};
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, Replacement};
+use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, RefitPool, Replacement};
 use querist_engine::scorer::Score;
 use querist_engine::stop::StopRule;
 use serde_json::{Value, json};
@@ -178,6 +178,11 @@ impl PoolRun {
             (Some(_), RunLearner::Sgd(_)) => bail!("--seed-labels needs --fit refit"),
             (None, _) => vec![],
         };
+        let stop = stopping(stop, learner.as_refit());
+        if let (Some(precision), Some(learner)) = (&settings.learner.precision, learner.as_refit()) {
+            let goal = precision.goal(resolved.labels, encoder.classes())?;
+            monitor.on_notice(&precision.announce(goal, &learner.rules().rule, learner.askable())?);
+        }
         let notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &given))?;
         let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
         let (mut diary, mut diverged) = (Diary::default(), None);
@@ -270,7 +275,7 @@ impl PoolRun {
         if !is_milestone(self.learner.answered(), self.diary.last_step.max(1)) || self.learner.is_cold() {
             return None;
         }
-        let advice = rule.advise(&self.learner.as_refit()?.assess(None).ok()?.progress());
+        let advice = rule.advise(&self.learner.as_refit()?.assess(Some(&self.pool.rows)).ok()?.progress());
         advice.stop.then_some(advice.why)
     }
 
@@ -355,6 +360,15 @@ fn notes(
     Ok(notes)
 }
 
+/// Returns the rule that stops a run: the given one, or as soon as a precision is reached.
+fn stopping(stop: Option<StopRule>, learner: Option<&RefitPool>) -> Option<StopRule> {
+    let precision = learner.and_then(RefitPool::precision).map(StopRule::Precision);
+    match (stop, precision) {
+        (Some(stop), Some(precision)) => Some(StopRule::Any(vec![stop, precision])),
+        (stop, precision) => stop.or(precision),
+    }
+}
+
 fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Result<Resolved> {
     let labels = build::labels(encoder)?;
     let task = build::task(&settings.learner, labels)?;
@@ -366,7 +380,8 @@ fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Resul
         horizon: Some((settings.budget as f64 / settings.batch as f64).ceil()),
         feasible_c: 1.0,
     };
-    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::resolve(&settings.learner, &context)? })
+    let precision_class = settings.learner.precision_class(labels, encoder.classes())?;
+    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::resolve(&settings.learner, &context)?, precision_class })
 }
 
 fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<RunLearner> {

@@ -1,12 +1,13 @@
 //! The settings of a learner, the same for streams and pools. Ledgers store them under these names.
 
 use querist_engine::optimizer::Momentum;
-use querist_engine::pool::ColdDraws;
+use querist_engine::pool::{ColdDraws, PrecisionGoal};
 use querist_engine::rule;
 use querist_engine::task::Labels;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
+use crate::precision::PrecisionSetting;
 use crate::step::{self, StepName};
 use crate::written::Written;
 
@@ -50,6 +51,9 @@ pub struct LearnerSettings {
     /// The draws of a cold start: coverage or random [default: coverage; random for a rule that draws uniformly]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cold_start: Option<Written<ColdDraws>>,
+    /// The wanted precision of an estimate, for which more draws are spread evenly
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub precision: Option<Written<PrecisionSetting>>,
     /// The random seed of the run
     pub seed: u64,
     /// The version whose defaults complete the names of rules
@@ -126,6 +130,7 @@ impl Default for LearnerSettings {
             warm_rule: None,
             warm_labels: None,
             cold_start: None,
+            precision: None,
             seed: 0,
             defaults: Defaults::default(),
         }
@@ -161,11 +166,23 @@ impl LearnerSettings {
         }
     }
 
-    /// Takes the defaults and the cold start of the run to continue, unless another cold start is set.
+    /// Returns the class whose F1 is to be precise, for these names of classes; `None` for accuracy.
+    pub fn precision_class(&self, labels: Labels, classes: &[String]) -> Result<Option<usize>> {
+        let goal = self.precision.as_ref().map(|precision| precision.goal(labels, classes)).transpose()?;
+        Ok(if let Some(PrecisionGoal::F1(class)) = goal { Some(class) } else { None })
+    }
+
+    /// Takes the defaults and the cold start of the run to continue, unless another cold start is set, and the number of
+    /// labels of an equal precision.
     pub fn continue_from(&mut self, before: &Self) {
         self.defaults = before.defaults;
         if self.cold_start.is_none() || self.cold_draws() == before.cold_draws() {
             self.cold_start.clone_from(&before.cold_start);
+        }
+        if let (Some(now), Some(before)) = (&mut self.precision, &before.precision)
+            && (&now.class, now.half_width) == (&before.class, before.half_width)
+        {
+            now.clone_from(before);
         }
     }
 

@@ -328,7 +328,8 @@ fn resolve(settings: &StreamRunSettings, source: &StreamSource, monitor: &dyn Mo
         horizon: source.length(settings, monitor)?,
         feasible_c: u_max.sqrt().recip(),
     };
-    Ok(Resolved { labels: source.labels, dim: source.dim, step: step::resolve(learner, &context)? })
+    let step = step::resolve(learner, &context)?;
+    Ok(Resolved { labels: source.labels, dim: source.dim, step, precision_class: None })
 }
 
 /// Returns the header of the ledger, which identifies the run.

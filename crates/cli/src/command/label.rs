@@ -13,7 +13,7 @@ use querist_run::files::distinct;
 use querist_run::labeling::answers::AnswerRecord;
 use querist_run::labeling::location::Moved;
 use querist_run::labeling::open;
-use querist_run::labeling::pool::{import, labeling_pool, loss_name, note_growth, note_items};
+use querist_run::labeling::pool::{announce_precision, import, labeling_pool, loss_name, note_growth, note_items};
 use querist_run::labeling::source::{self, DataSource, SessionHeader};
 use querist_run::settings::LearnerSettings;
 use querist_run::text::counted;
@@ -24,7 +24,7 @@ use crate::run::files::DataArgs;
 use crate::run::list::{List, entries};
 use crate::run::output::{count, whole};
 use crate::run::progress::{Terminal, print_line};
-use crate::run::settings::{ColdStartName, optional_l2};
+use crate::run::settings::{ColdStartName, optional_l2, precision};
 
 mod access;
 mod announce;
@@ -80,6 +80,10 @@ pub(crate) struct LabelArgs {
     /// How to draw until a fit is possible [default: coverage; random for the rule `constant`]
     #[arg(long, value_enum)]
     cold_start: Option<ColdStartName>,
+    /// Advise to stop once the estimate of accuracy is within ±H, for example 0.03, or with f1:CLASS=H that of a class's
+    /// F1. The program announces the cost, and later draws are spread more evenly over the items
+    #[arg(long, value_name = "H")]
+    precision: Option<String>,
     /// λ: add λ/2·‖w‖² to the loss; 0 chooses λ from the answers
     #[arg(long, value_name = "LAMBDA", default_value_t = 0.0)]
     l2: f64,
@@ -170,6 +174,7 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
         rule: arguments.rule.clone(),
         l2: optional_l2(arguments.l2),
         cold_start: arguments.cold_start.map(ColdStartName::setting),
+        precision: precision(arguments.precision.as_deref(), arguments.budget)?,
         seed: arguments.seed,
         ..LearnerSettings::default()
     };
@@ -192,6 +197,9 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     }
     let header =
         SessionHeader { command: "label".to_owned(), data, labels: source::class_codes(&items.encoder), settings };
+    if let Some(cost) = announce_precision(&header.settings, &items)? {
+        remark(&cost);
+    }
     let mut ledger = open::ledger(&path, existing, &header, &items)?;
     let terminal = Terminal::new(false);
     let prior = import(arguments.import.as_deref(), &mut ledger, &items, &terminal)?;

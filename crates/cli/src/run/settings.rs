@@ -4,6 +4,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use querist_engine::name::NameError;
 use querist_engine::pool::ColdDraws;
+use querist_run::precision::PrecisionSetting;
 use querist_run::settings::{ClockSetting, Defaults, LearnerSettings};
 use querist_run::written::Written;
 
@@ -127,10 +128,18 @@ impl LearnerArgs {
             warm_rule: same.warm_rule,
             warm_labels: same.warm_labels,
             cold_start: None,
+            precision: None,
             seed: same.seed,
             defaults: Defaults::default(),
         })
     }
+}
+
+/// Parses a precision to be reached within a number of labels.
+pub(crate) fn precision(text: Option<&str>, labels: Option<u64>) -> Result<Option<Written<PrecisionSetting>>> {
+    let Some(text) = text else { return Ok(None) };
+    let found: PrecisionSetting = text.parse().map_err(|error: NameError| anyhow!("--precision {error}"))?;
+    Ok(Some(PrecisionSetting { labels: found.labels.or(labels), ..found }.into()))
 }
 
 /// Returns λ; `None` for 0, which is the default.

@@ -98,3 +98,41 @@ fn a_ledger_is_resumed_only_with_its_own_settings() {
     assert!(with(&["--seed", "5"]).contains("it was started with seed 0, not 5"), "{}", with(&["--seed", "5"]));
     assert!(with(&["--rule", "entropy"]).contains("rule none, not entropy"), "{}", with(&["--rule", "entropy"]));
 }
+
+#[test]
+fn a_session_with_a_precision_is_resumed_and_replayed() {
+    let folder = Folder::new("label-precision");
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 2000);
+    let with = |wanted: &'static str, budget: &'static str| -> Vec<&str> {
+        arguments(&data, &ledger).into_iter().chain(["--precision", wanted, "--budget", budget]).collect()
+    };
+    let few = error(&with("0.02", "300"));
+    assert!(few.contains("more than the budget of 300"), "{few}");
+    assert!(!fs::exists(&ledger).unwrap(), "a rejected session leaves no file");
+
+    let mut server = LabelServer::start(&with("0.1", "300"));
+    answer_some(&mut server.client(), "Ada", "1", 105);
+    server.kill();
+    // The number of labels within which the precision is wanted remains that of the first time.
+    let mut server = LabelServer::start(&with("0.1", "400"));
+    let mut client = server.client();
+    answer_some(&mut client, "Ada", "2", 25);
+    wait_for_model(&mut client);
+    let advice = client.get("/api/status").unwrap().1["stop"].to_string();
+    assert!(advice.contains("±0.1"), "{advice}");
+    assert!(server.terminate());
+
+    let asks = events_of(&ledger, "asked");
+    let least = |ask: usize| {
+        let odds = &asks[ask].fields["odds"];
+        let number = |name: &str| odds[name].as_f64().unwrap();
+        number("least") * number("left") / number("total")
+    };
+    // The floor of the rule is 0.2, and after 100 answers half of the draws are even.
+    assert!((least(60) - 0.2).abs() < 0.05 && (least(128) - 0.5).abs() < 0.05, "{} {}", least(60), least(128));
+    let found = said(&["replay", &ledger, "--json"]);
+    assert_eq!((&found["confirmed"], &found["same_model"]), (&found["asked"], &Value::Bool(true)), "{found}");
+    let other = error(&with("0.05", "300"));
+    assert!(other.contains("precision 0.1,labels=300, not 0.05,labels=300"), "{other}");
+}

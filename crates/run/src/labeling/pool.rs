@@ -18,6 +18,7 @@ use crate::build::{self, FitSettings, Resolved};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::pool::stop::GAIN;
+use crate::settings::LearnerSettings;
 use crate::text::counted;
 
 /// Returns the name of the loss in use.
@@ -76,18 +77,28 @@ pub fn note_growth(
     Ok(ledger.append(&records?)?)
 }
 
+/// Returns a sentence on the expected cost of the wanted precision, if there is one.
+pub fn announce_precision(settings: &LearnerSettings, items: &Items) -> Result<Option<String>> {
+    let Some(precision) = &settings.precision else { return Ok(None) };
+    let labels = source::labels(&items.encoder)?;
+    let goal = precision.goal(labels, items.encoder.classes())?;
+    let rules = build::pool_rules(settings, &*build::task(settings, labels)?, labels, true)?;
+    precision.announce(goal, &rules.rule, items.rows.len()).map(Some)
+}
+
 /// Creates the pool of a session. Returns it with the full name of the rule.
 ///
 /// # Panics
 /// Never: the learner was built once before the function that builds it is stored.
 pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -> Result<(Arc<LabelingPool>, String)> {
     let labels = source::labels(&items.encoder)?;
+    let precision_class = header.settings.precision_class(labels, items.encoder.classes())?;
     let dim = items.encoder.dim();
     let Items { rows, ids, displayed, fingerprints, hidden, .. } = items;
     let PriorLabels { labels: imported, changed: changed_imports, .. } = prior;
     let (rows, renumbered) = Renumbered::of(rows);
     let dim = if renumbered.is_some() { rows.dim() } else { dim };
-    let resolved = Resolved { labels, dim, step: StepSize::Auto };
+    let resolved = Resolved { labels, dim, step: StepSize::Auto, precision_class };
     let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
     let make = move || {
         let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
@@ -95,7 +106,7 @@ pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -
     };
     let first = make()?;
     let (rule, cold_draws) = (first.rules().rule.name(), first.cold_draws());
-    let stop = StopRule::Gain { batch: GAIN_BATCH, below: GAIN };
+    let stop = first.precision().map_or(StopRule::Gain { batch: GAIN_BATCH, below: GAIN }, StopRule::Precision);
     let learner = Box::new(move || make().expect("it was made before"));
     let content = Box::new(move |row| displayed.content(row));
     let hidden = hidden.digests;

@@ -195,5 +195,5 @@ fn resolve(settings: &LearnerSettings, encoder: &Encoder) -> Result<Resolved> {
     let (sample, u_max) = (Rows::Dense(DenseRows::new(encoder.dim())), rules.max());
     let feasible_c = u_max.sqrt().recip();
     let context = StepContext { task: &*task, sample: &sample, u_max, horizon: None, feasible_c };
-    Ok(Resolved { labels, dim: encoder.dim(), step: step::resolve(settings, &context)? })
+    Ok(Resolved { labels, dim: encoder.dim(), step: step::resolve(settings, &context)?, precision_class: None })
 }

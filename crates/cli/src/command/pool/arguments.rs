@@ -15,7 +15,7 @@ use querist_run::written::Written;
 
 use crate::run::files::DataArgs;
 use crate::run::output::{OutputArgs, count};
-use crate::run::settings::{ColdStartName, LearnerArgs};
+use crate::run::settings::{ColdStartName, LearnerArgs, precision};
 
 /// Run pool-based uncertainty sampling on a file with labels, which are revealed as they are queried
 #[derive(Args)]
@@ -45,6 +45,10 @@ pub(crate) struct PoolArgs {
     /// labels would add less than G. Separate several rules by commas; the first that applies stops the run
     #[arg(long, value_name = "RULES")]
     stop: Option<String>,
+    /// Stop once the estimate of accuracy is within ±H, for example 0.03, or with f1:CLASS=H that of a class's F1. The
+    /// program announces the cost, and later draws are spread more evenly over the pool
+    #[arg(long, value_name = "H")]
+    precision: Option<String>,
     /// Allow rows to be queried again
     #[arg(long)]
     repeat: bool,
@@ -114,6 +118,7 @@ impl PoolArgs {
             keep_asks: self.asks,
             learner: LearnerSettings {
                 cold_start: self.cold_start.map(ColdStartName::setting),
+                precision: precision(self.precision.as_deref(), Some(self.budget))?,
                 ..self.learner.settings()?
             },
             files: self.files.settings(),
@@ -178,6 +183,7 @@ impl PoolArgs {
                 ("--cold-start", self.cold_start.is_some()),
                 ("--seed-labels", self.seed_labels.is_some()),
                 ("--stop", self.stop.is_some()),
+                ("--precision", self.precision.is_some()),
             ];
             if let Some((flag, _)) = only.iter().find(|(_, given)| *given) {
                 bail!("{flag} needs --fit refit");
@@ -193,8 +199,10 @@ impl PoolArgs {
         if settings.draw == Draw::Top && objective != Objective::AsAsked {
             bail!("--objective {objective} needs probabilities, which --draw top does not have");
         }
-        if settings.draw == Draw::Top && self.stop.is_some() {
-            bail!("--stop needs estimates from probabilities, which --draw top does not have");
+        for (flag, is_given) in [("--stop", self.stop.is_some()), ("--precision", self.precision.is_some())] {
+            if settings.draw == Draw::Top && is_given {
+                bail!("{flag} needs estimates from probabilities, which --draw top does not have");
+            }
         }
         Ok(())
     }
