@@ -19,12 +19,14 @@ mod score_test;
 mod interval;
 mod leveled;
 mod loss_matrix;
+mod reliability;
 mod scores;
 mod random_twin;
 
 pub use leveled::leveled_weights;
 pub use loss_matrix::{LossMatrix, VisitLosses};
 pub use random_twin::RandomTwin;
+pub use reliability::{ConfidentPrediction, ReliabilityBin};
 pub use score_test::ScoreTests;
 pub use scores::{ClassScores, Judgement, Scores};
 

@@ -32,6 +32,7 @@ mod row_weights;
 mod sampler;
 mod scan;
 mod sgd;
+mod twin;
 
 pub use answer_error::AnswerError;
 pub use answers::Objective;

@@ -37,7 +37,7 @@ pub use agreement::Agreement;
 pub use answer::{AnswerOutcome, AnswerSummary, AskedItem, Rejection};
 pub use ask::consensus;
 pub use assignment::{Assignment, NoMore};
-pub use event::{DrawTerms, ModelPrediction, PredictedLabel, Response, SessionEvent, SessionTime};
+pub use event::{DrawTerms, ModelPrediction, PredictedLabel, RecordedBin, Response, SessionEvent, SessionTime};
 pub use fitter::{AnsweredDraw, BackgroundFitter, FitJob, FittedModel};
 pub use ids::{AnswerId, AskId, LabelValue, RowId};
 pub use labeling_pool::{ContentOfRow, LabelingPool};
@@ -350,7 +350,9 @@ impl Session {
             if is_new {
                 let score = &assessment.score;
                 let (value, low, high) = (score.value, score.low, score.high);
-                self.emit(SessionEvent::Measured { labels, value, low, high, at: now.clock }, now.tick, events);
+                let reliability = assessment.reliability.iter().map(RecordedBin::from).collect();
+                let at = now.clock;
+                self.emit(SessionEvent::Measured { labels, value, low, high, reliability, at }, now.tick, events);
             }
         }
         self.set_model(model, version);

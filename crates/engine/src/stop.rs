@@ -12,6 +12,7 @@ use crate::pool::{Precision, PrecisionGoal};
 
 mod gain;
 
+pub(crate) use gain::{EXPONENTS, PARAMETRIC};
 pub use gain::{Gain, Needed, Outlook};
 
 /// The direction in which a score improves.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use querist_data::Encoder;
 use querist_engine::pool::NEAR_FACTOR;
-use querist_engine::session::{DrawTerms, Response};
+use querist_engine::session::{DrawTerms, RecordedBin, Response};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
 use serde_json::Value;
@@ -64,6 +64,8 @@ pub struct History {
     pub encoder: Option<Encoder>,
     /// Estimates made while people labeled: labels, value and interval.
     pub measured: Vec<(f64, f64, f64, f64)>,
+    /// How often predictions of some probability are right, by the last estimate.
+    pub reliability: Vec<RecordedBin>,
     /// The codes of the classes.
     pub codes: Vec<f64>,
     /// The kind of labels, if the run got as far as finding it.
@@ -108,12 +110,16 @@ impl History {
             classes,
             encoder,
             measured: vec![],
+            reliability: vec![],
             codes,
             task,
         };
         if history.header["command"] == "label" {
             history.read_session(ledger)?;
         } else {
+            if let Some(bins) = history.finished.as_ref().and_then(|end| end["estimate"].get("reliability")) {
+                history.reliability = serde_json::from_value(bins.clone())?;
+            }
             let mut ends = BTreeMap::new();
             for event in event::events(ledger) {
                 history.take(event?, &mut ends);
@@ -153,6 +159,7 @@ impl History {
             Response::Label(label) => Some(label.0),
             Response::Skip | Response::Unsure => None,
         }));
+        self.reliability = record.reliability;
         let points = record.curve.iter();
         self.measured = points.map(|point| (point.labels as f64, point.value, point.low, point.high)).collect();
         Ok(())

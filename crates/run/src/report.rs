@@ -12,13 +12,14 @@ mod balance;
 mod curve;
 mod plot;
 mod rate;
+mod reliability;
 mod spread;
 mod table;
 
 /// The report of a run.
 pub struct RunReport {
     /// The figures, with the reason for each that is missing.
-    pub figures: [RunFigure; 4],
+    pub figures: [RunFigure; 5],
     /// The page with the table and the figures.
     pub page: Page,
     /// The settings, results and points of the figures.
@@ -52,6 +53,7 @@ impl RunReport {
                 figure("uncertainty", "Uncertainty", spread::uncertainty(&history))
             },
             figure("class-balance", "Class balance", balance::class_balance(&history)),
+            figure("reliability", "Reliability of probabilities", reliability::reliability(&history)),
         ];
         let table = table::table(&history, history.considered.iter().sum(), ledger.count("asked"));
         let mut sections = vec![Section { heading: "The run".to_owned(), id: "run".to_owned(), body: vec![table] }];

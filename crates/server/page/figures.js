@@ -65,12 +65,16 @@ export function intervalNote({ anytime_low: low, anytime_high: high }, format) {
 export const lossText = (loss) => `Mean loss ${digits(loss.value)} (${interval(loss, digits)})`;
 
 /**
- * Compares with random sampling.
+ * Compares with random sampling: with as many labels, or with fewer while that cannot be extrapolated.
  * @param {Twin} twin
  * @param {Format} format
  */
-export const comparison = (twin, format) =>
-  `With random sampling you would be at about ${format(twin.accuracy)} (${interval(twin, format)}), judged from ${count(twin.labels)} of these labels.`;
+export function comparison(twin, format) {
+  const from = count(twin.labels);
+  return twin.at_equal_labels
+    ? `With as many random labels you would be at about ${format(twin.at_equal_labels.value)} (${interval(twin.at_equal_labels, format)}), extrapolated from ${from} of these labels.`
+    : `With ${from} random labels you would be at about ${format(twin.accuracy)} (${interval(twin, format)}).`;
+}
 
 /** @param {StopAdvice} stop */
 export const adviceTitle = ({ advice }) => (advice === "stop" ? "You can stop here" : "Keep going");

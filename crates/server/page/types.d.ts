@@ -27,7 +27,7 @@ export interface Estimate {
 }
 
 /** The estimate that random sampling would have reached with its number of labels. */
-export interface Twin { accuracy: number | null; low: number | null; high: number | null; labels: number }
+export interface Twin { accuracy: number | null; low: number | null; high: number | null; labels: number; at_equal_labels: Score | null }
 
 /** A point of the learning curve. */
 export interface CurvePoint extends Score { labels: number }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use querist_engine::session::{
-    AnswerId, AskId, DrawTerms, LabelValue, ModelPrediction, PredictedLabel, Response, SessionEvent,
+    AnswerId, AskId, DrawTerms, LabelValue, ModelPrediction, PredictedLabel, RecordedBin, Response, SessionEvent,
 };
 use querist_ledger::{Ledger, Record};
 use querist_rows::Digest;
@@ -51,7 +51,9 @@ impl RandomEvents {
             }
             4 => {
                 let (value, low, high) = (self.number(), self.number(), self.number());
-                SessionEvent::Measured { labels: number, value, low, high, at }
+                let bin = |confidence| RecordedBin { confidence, accuracy: value, low, high };
+                let reliability = (0..number % 3).map(|bins| bin(bins as f64)).collect();
+                SessionEvent::Measured { labels: number, value, low, high, reliability, at }
             }
             5 => SessionEvent::Grown { asks: count },
             6 => SessionEvent::Fitted { asks: count, acts: number, labels: at, digest: self.whole() >> 11, at },
@@ -102,7 +104,7 @@ fn events_round_trip_bit_for_bit() {
 
 #[test]
 fn nan_cannot_be_recorded() {
-    let measured = |value| SessionEvent::Measured { labels: 1, value, low: 0.0, high: 1.0, at: 1 };
+    let measured = |value| SessionEvent::Measured { labels: 1, value, low: 0.0, high: 1.0, reliability: vec![], at: 1 };
     assert!(Record::encode(&measured(f64::NAN)).unwrap_err().to_string().contains("a number is NaN"));
     let response = Response::Label(LabelValue(f64::NAN));
     let (annotator, key): (Arc<str>, Arc<str>) = ("Ada".into(), "k".into());

@@ -1,10 +1,11 @@
 //! Coverage and width of intervals.
 
+use querist_engine::estimate::Estimate;
 use querist_engine::stats::mean;
 
 use crate::RunArguments;
 use crate::set::LabeledSet;
-use crate::simulate::{CheckedEstimate, Milestone};
+use crate::simulate::{CheckedEstimate, Milestone, SamplingStrategy};
 
 const STATISTICS: [&str; 6] = ["accuracy", "loss", "log loss", "precision", "recall", "F1"];
 
@@ -12,6 +13,7 @@ pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
     println!("fixed: share of runs that cover (`!` if the 99 % upper limit of it is below 95 %), mean width");
     for path in &arguments.sets {
         let set = LabeledSet::read(path)?;
+        let random = held_out_by_random(arguments, &set)?;
         for strategy in arguments.strategies()? {
             println!("\n{} by {}", set.name, strategy.name);
             println!(
@@ -24,9 +26,29 @@ pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
                 }
                 print_whole_runs(statistic, &runs);
             }
+            print_twins(&random, &runs, &arguments.at);
         }
     }
     Ok(())
+}
+
+/// Returns the mean accuracy on held-out rows with random labels, at each milestone.
+fn held_out_by_random(arguments: &RunArguments, set: &LabeledSet) -> anyhow::Result<Vec<f64>> {
+    let runs = arguments.run(set, &SamplingStrategy::parse("random")?, false)?;
+    let at = |index: usize| runs.iter().filter_map(|run| Some(run.get(index)?.accuracy)).collect::<Vec<_>>();
+    Ok((0..arguments.at.len()).map(|index| mean(&at(index))).collect())
+}
+
+/// Prints how often the intervals of random sampling contain its mean accuracy.
+fn print_twins(random: &[f64], runs: &[Vec<Milestone>], at: &[u64]) {
+    for (index, (labels, truth)) in at.iter().zip(random).enumerate() {
+        let twin = |run: &Vec<Milestone>| run.get(index)?.assessment.as_ref()?.twin_at_equal_labels;
+        let twins: Vec<Estimate> = runs.iter().filter_map(twin).collect();
+        let all = |value: &dyn Fn(&Estimate) -> f64| mean(&twins.iter().map(value).collect::<Vec<_>>());
+        let covered = all(&|twin| f64::from(twin.low <= *truth && *truth <= twin.high));
+        let (width, bias) = (all(&|twin| twin.high - twin.low), all(&|twin| twin.value - truth));
+        println!("  as if random   {labels:>8} {covered:>8.3} {width:>7.3} {bias:>+7.4} {:>41}", twins.len());
+    }
 }
 
 fn find<'a>(milestone: &'a Milestone, statistic: &str) -> Option<&'a CheckedEstimate> {

@@ -175,13 +175,13 @@ fn complement(of: Estimate) -> Estimate {
 }
 
 impl RatioTerm {
-    fn new(numerator: bool, denominator: bool) -> Self {
+    pub(super) fn new(numerator: bool, denominator: bool) -> Self {
         Self { numerator: f64::from(numerator), denominator: f64::from(denominator) }
     }
 }
 
 /// Estimates Σ numerator/Σ denominator over the pool; returns `None` if the denominator is 0 for every draw.
-fn ratio_of(
+pub(super) fn ratio_of(
     estimator: &Estimator,
     terms: &[RatioTerm],
     draws: &[DrawProbability],

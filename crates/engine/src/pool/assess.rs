@@ -4,7 +4,8 @@ use super::RefitPool;
 use super::crossfit::CrossFit;
 use crate::coin::Coin;
 use crate::estimate::{
-    ClassScores, DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, RandomTwin, Range, ScoreTests,
+    ClassScores, DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range, ReliabilityBin,
+    ScoreTests,
 };
 use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
@@ -22,10 +23,15 @@ pub struct Assessment {
     pub loss: Option<Estimate>,
     /// Precision, recall and F1 of each class; empty for numbers.
     pub classes: Vec<ClassScores>,
+    /// How often predictions of some probability are right; empty for numbers and for losses without probabilities.
+    pub reliability: Vec<ReliabilityBin>,
     /// The score of a model of the answers that random sampling would have requested; `None` if those are too few.
     pub twin: Option<Estimate>,
     /// The number of those answers.
     pub twin_labels: usize,
+    /// The score that random sampling would have reached with as many labels, extrapolated from those answers; `None` if
+    /// those are too few.
+    pub twin_at_equal_labels: Option<Estimate>,
     /// A reading of the score at each draw, by the model of that moment.
     pub readings: Vec<f64>,
     /// `true` if the score is an accuracy.
@@ -57,8 +63,6 @@ impl Display for NotAssessed {
 
 impl std::error::Error for NotAssessed {}
 
-/// The least number of answers for a model.
-const FEWEST: usize = 10;
 /// The number of losses sampled from a large pool, divided among the classes.
 const SAMPLED_LOSSES: usize = 8192;
 /// The least number of rows sampled from a large pool.
@@ -90,7 +94,7 @@ impl RefitPool {
             Some(rows) if evidence.is_accuracy() => evidence.loss_and_tests(&judged, &models, rows),
             _ => (None, None),
         };
-        let (twin, twin_labels) = evidence.twin();
+        let twin = evidence.twin();
         let fitted = self.fitted_judgements();
         let score = evidence.score(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?;
         let classes = evidence.classes(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?;
@@ -98,8 +102,10 @@ impl RefitPool {
             score: evidence.score_of_fitted_model(score, &judged, &fitted),
             loss: loss.map(|loss| evidence.loss_of_fitted_model(loss, &judged, &fitted)),
             classes: evidence.classes_of_fitted_model(&classes, &judged, &fitted),
-            twin,
-            twin_labels,
+            reliability: evidence.reliability(&models).map_err(NotAssessed::Draws)?,
+            twin: twin.score,
+            twin_labels: twin.labels,
+            twin_at_equal_labels: twin.at_equal_labels,
             readings: evidence.readings().map_err(NotAssessed::Draws)?,
             is_accuracy: evidence.is_accuracy(),
         })
@@ -107,10 +113,10 @@ impl RefitPool {
 }
 
 /// The draws of a learner and an estimator for its pool.
-struct Evidence<'a> {
-    pool: &'a RefitPool,
-    estimator: Estimator,
-    draws: Vec<DrawProbability>,
+pub(super) struct Evidence<'a> {
+    pub(super) pool: &'a RefitPool,
+    pub(super) estimator: Estimator,
+    pub(super) draws: Vec<DrawProbability>,
 }
 
 impl<'a> Evidence<'a> {
@@ -120,11 +126,11 @@ impl<'a> Evidence<'a> {
         Ok(Self { pool, estimator: Estimator::new(askable), draws })
     }
 
-    fn is_accuracy(&self) -> bool {
+    pub(super) fn is_accuracy(&self) -> bool {
         self.pool.sampler.learner.task.is_classification()
     }
 
-    fn score(&self, judged: &[Judgement], tests: Option<&ScoreTests<'_>>) -> Result<Estimate, Invalid> {
+    pub(super) fn score(&self, judged: &[Judgement], tests: Option<&ScoreTests<'_>>) -> Result<Estimate, Invalid> {
         if self.is_accuracy() {
             return self.estimator.accuracy(judged, &self.draws, tests);
         }
@@ -162,22 +168,11 @@ impl<'a> Evidence<'a> {
         classes.iter().enumerate().map(moved).collect()
     }
 
-    /// Returns the score of a model of the answers that random sampling would have requested, and their number.
-    fn twin(&self) -> (Option<Estimate>, usize) {
-        let answers = &self.pool.answers;
-        let ids: Vec<u64> = answers.draws.iter().map(|drawn| drawn.row as u64).collect();
-        let twin = RandomTwin::of(self.pool.sampler.askable, self.pool.sampler.seed, &self.draws, &ids);
-        let labels = twin.members().len();
-        if labels < FEWEST {
-            return (None, labels);
+    fn reliability(&self, models: &CrossFit) -> Result<Vec<ReliabilityBin>, Invalid> {
+        match self.pool.confident_predictions(models) {
+            Some(predictions) => self.estimator.reliability(&predictions, &self.draws),
+            None => Ok(vec![]),
         }
-        let mut only = vec![1.0; answers.seed_labels];
-        only.resize(answers.weights.len(), 0.0);
-        for member in twin.members() {
-            only[answers.seed_labels + member] = 1.0;
-        }
-        let judged = self.pool.judgements(&self.pool.cross_fit(&only));
-        (self.score(&judged, None).ok(), labels)
     }
 
     fn readings(&self) -> Result<Vec<f64>, Invalid> {

@@ -1,7 +1,7 @@
 //! Cross-fitted models of a pool, which judge each row without having seen its label.
 
 use super::RefitPool;
-use crate::estimate::{Judgement, fold};
+use crate::estimate::{ConfidentPrediction, Judgement, fold};
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::rows::Row;
@@ -53,6 +53,20 @@ impl RefitPool {
     pub(super) fn fitted_judgements(&self) -> Vec<Judgement> {
         let (model, theta) = (self.sampler.learner.model, self.answers.refit.theta());
         self.judge_draws(|_, x, scores| model.scores(theta, x, scores))
+    }
+
+    /// Returns the predicted probability of the likeliest class of each draw, and whether it is the true one; `None` for
+    /// a loss that defines no probabilities.
+    pub(super) fn confident_predictions(&self, models: &CrossFit) -> Option<Vec<ConfidentPrediction>> {
+        let task = &*self.sampler.learner.task;
+        let mut scores = vec![0.0; self.sampler.learner.model.outputs];
+        let predict = |answer: usize| {
+            let (item, truth) = (self.answers.refit.items()[answer] as usize, self.answers.refit.labels()[answer]);
+            models.scores(item, self.answers.refit.rows().row(answer), &mut scores);
+            let confidence = task.probabilities(&scores)?.into_iter().fold(0.0, f64::max);
+            Some(ConfidentPrediction { confidence, is_right: task.decide(&scores) == truth })
+        };
+        (self.answers.seed_labels..self.answers.refit.answers()).map(predict).collect()
     }
 
     fn judge_draws(&self, score: impl Fn(usize, Row<'_>, &mut [f64])) -> Vec<Judgement> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{AnswerId, AskId, LabelValue};
 use crate::digest::Digest;
+use crate::estimate::{Estimate, ReliabilityBin};
 use crate::exact;
 
 /// A time, by two clocks.
@@ -88,6 +89,30 @@ impl Display for ModelPrediction {
             write!(f, "{label} with probability {probability}, ")?;
         }
         write!(f, "from {} labels", self.labels)
+    }
+}
+
+/// Items whose predictions have about the same probability.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct RecordedBin {
+    /// The mean predicted probability of their likeliest class.
+    #[serde(with = "exact")]
+    pub confidence: f64,
+    /// The estimated share for which that class is the true one.
+    #[serde(with = "exact")]
+    pub accuracy: f64,
+    /// Lower end of its interval.
+    #[serde(with = "exact")]
+    pub low: f64,
+    /// Upper end.
+    #[serde(with = "exact")]
+    pub high: f64,
+}
+
+impl From<&ReliabilityBin> for RecordedBin {
+    fn from(bin: &ReliabilityBin) -> Self {
+        let Estimate { value, low, high, .. } = bin.accuracy;
+        Self { confidence: bin.confidence, accuracy: value, low, high }
     }
 }
 
@@ -198,6 +223,9 @@ pub enum SessionEvent {
         /// Upper end.
         #[serde(with = "exact")]
         high: f64,
+        /// How often predictions of some probability are right; empty in ledgers before version 0.2.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        reliability: Vec<RecordedBin>,
         /// Milliseconds since 1970.
         at: u64,
     },

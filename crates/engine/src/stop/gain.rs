@@ -28,9 +28,9 @@ pub struct Needed {
 }
 
 /// The exponents c of learning curves a + b/mᶜ, from hard to easy problems. Readings are too noisy to choose one.
-const EXPONENTS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
+pub(crate) const EXPONENTS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 /// The exponent of parametric learning.
-const PARAMETRIC: f64 = 0.5;
+pub(crate) const PARAMETRIC: f64 = 0.5;
 /// The least number of readings to extrapolate from.
 const MIN_READINGS: usize = 30;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use querist_engine::session::{AnswerId, AskId, DrawTerms, LearningCurvePoint, Response, SessionEvent};
+use querist_engine::session::{AnswerId, AskId, DrawTerms, LearningCurvePoint, RecordedBin, Response, SessionEvent};
 use querist_ledger::Ledger;
 use querist_rows::Digest;
 
@@ -54,6 +54,8 @@ pub struct AnswerRecord {
     pub answers: Vec<RecordedAnswer>,
     /// Estimates of the score.
     pub curve: Vec<LearningCurvePoint>,
+    /// How often predictions of some probability are right, by the last estimate.
+    pub reliability: Vec<RecordedBin>,
 }
 
 /// Iterates over the events of the ledger of a labeling session.
@@ -134,7 +136,8 @@ impl AnswerRecord {
                     Some(index) => record.answers[*index].is_active = false,
                     None => ensure!(is_salvaged, "a withdrawal of answer {answer}, which does not exist"),
                 },
-                SessionEvent::Measured { labels, value, low, high, .. } => {
+                SessionEvent::Measured { labels, value, low, high, reliability, .. } => {
+                    record.reliability = reliability;
                     record.curve.push(LearningCurvePoint { labels, value, low, high });
                 }
                 SessionEvent::Assigned { .. }

@@ -190,6 +190,11 @@ fn of_estimate(lines: &mut TableRows, end: &Value) {
     if !twin[key].is_null() {
         lines.push(format!("from {} random labels", number(&twin["labels"])), of(twin, key));
     }
+    let equal = &twin["at_equal_labels"];
+    if !equal[key].is_null() {
+        lines
+            .push(format!("from {} random labels", number(&end["asked"])), format!("{}, extrapolated", of(equal, key)));
+    }
     if let (Some(advice), Some(why)) = (end["stop"]["advice"].as_str(), end["stop"]["why"].as_str()) {
         let advice = if advice == "stop" { "stop" } else { "continue" };
         lines.push("advice", format!("{advice}: {why}"));

@@ -111,7 +111,8 @@ fn class_scores(catalog: &Catalog, scores: &[ClassScores]) -> Vec<ClassScoresRep
 fn twin_estimate(assessment: &Assessment) -> Option<TwinEstimate> {
     let twin = assessment.twin.as_ref()?;
     let (accuracy, low, high) = (finite(twin.value), finite(twin.low), finite(twin.high));
-    Some(TwinEstimate { accuracy, low, high, labels: assessment.twin_labels })
+    let at_equal_labels = assessment.twin_at_equal_labels.as_ref().map(interval);
+    Some(TwinEstimate { accuracy, low, high, labels: assessment.twin_labels, at_equal_labels })
 }
 
 fn curve(status: &SessionStatus<'_>) -> Vec<CurvePointReply> {

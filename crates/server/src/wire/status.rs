@@ -100,6 +100,8 @@ pub(crate) struct TwinEstimate {
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
     pub(crate) labels: usize,
+    /// The accuracy with as many random labels as there are answers, extrapolated from those.
+    pub(crate) at_equal_labels: Option<IntervalReply>,
 }
 
 /// A point of the learning curve.

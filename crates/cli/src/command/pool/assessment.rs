@@ -1,6 +1,6 @@
 //! Estimates for the whole pool from its labels, and advice on stopping.
 
-use querist_engine::estimate::{ClassScores, Estimate, Warning};
+use querist_engine::estimate::{ClassScores, Estimate, ReliabilityBin, Warning};
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _, RefitPool};
 use querist_engine::stop::{Advice, GAIN_BATCH, StopRule};
 use querist_rows::Rows;
@@ -45,13 +45,21 @@ pub(super) fn report(
     results.line(&format!("estimated {key} on the pool"), with_ends(score));
     let mut estimate = to_json(score, key);
     report_classifier(results, &mut estimate, &assessed, pool.classes);
+    if !assessed.reliability.is_empty() {
+        estimate["reliability"] = assessed.reliability.iter().map(bin_to_json).collect();
+    }
     results.put("estimate", estimate);
     let mut twin = assessed.twin.as_ref().map_or_else(|| json!({}), |twin| to_json(twin, key));
     twin["labels"] = assessed.twin_labels.into();
-    results.put("twin", twin);
-    if let Some(twin) = &assessed.twin {
-        results.line(&format!("from {} random labels", assessed.twin_labels), with_ends(twin));
+    if let Some(score) = &assessed.twin {
+        results.line(&format!("from {} random labels", assessed.twin_labels), with_ends(score));
     }
+    if let Some(score) = &assessed.twin_at_equal_labels {
+        twin["at_equal_labels"] = to_json(score, key);
+        let labels = assessed.readings.len();
+        results.line(&format!("from {labels} random labels"), format!("{}, extrapolated", with_ends(score)));
+    }
+    results.put("twin", twin);
     if let Some(warning) = &score.warning {
         results.remarks.push(warning.to_string());
     }
@@ -114,6 +122,11 @@ fn class_to_json(name: &str, scores: &ClassScores) -> Value {
         fields[what.to_lowercase()] = score.as_ref().map_or(Value::Null, |score| to_json(score, "value"));
     }
     fields
+}
+
+fn bin_to_json(bin: &ReliabilityBin) -> Value {
+    let Estimate { value, low, high, .. } = bin.accuracy;
+    json!({"confidence": number(bin.confidence), "accuracy": number(value), "low": number(low), "high": number(high)})
 }
 
 /// Returns an estimate with its interval as text.

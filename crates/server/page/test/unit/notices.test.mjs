@@ -84,7 +84,10 @@ test("intervals have one unit, and missing numbers are dashes", () => {
 });
 
 test("comparison, advice and agreement in plain words", () => {
-  assert.match(comparison({ accuracy: 0.875, low: 0.8, high: 0.9, labels: 24 }, percent), /^With random sampling you would be at about 87\.5 %/);
+  const twin = { accuracy: 0.875, low: 0.8, high: 0.9, labels: 24, at_equal_labels: null };
+  assert.match(comparison(twin, percent), /^With 24 random labels you would be at about 87\.5 %/);
+  const equal = { ...twin, at_equal_labels: { value: 0.9, low: 0.8, high: 0.95 } };
+  assert.match(comparison(equal, percent), /^With as many random labels you would be at about 90 %.*extrapolated from 24/);
   assert.equal(adviceTitle({ advice: "go on", why: "" }), "Keep going");
   assert.equal(adviceTitle({ advice: "stop", why: "" }), "You can stop here");
   assert.equal(agreementText({ items: 1, share: 1, kappa: null }), "100 % agreement on 1 item answered twice");
