@@ -16,6 +16,7 @@ use crate::coin::Coin;
 
 mod anytime;
 mod score_test;
+mod tail;
 mod interval;
 mod leveled;
 mod loss_matrix;
@@ -34,6 +35,7 @@ use anytime::Betting;
 use interval::Spread;
 use leveled::{Levels, UNEVEN, effective};
 use loss_matrix::{AnsweredLosses, is_loss};
+use tail::{is_heavy_tailed, median_of};
 
 /// A draw: its probability, and a lower bound on the probability of any item.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +69,18 @@ impl DrawProbability {
         Self { probability: q, floor: q }
     }
 }
+
+/// The mean of values that are clipped at a limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClippedMean {
+    /// The limit.
+    pub limit: f64,
+    /// The mean.
+    pub mean: Estimate,
+}
+
+/// The limit of clipped means, in medians. Of squared normal noise, it keeps 97 % of the mean.
+pub const CLIP: f64 = 20.0;
 
 /// The range of the values to be averaged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,6 +133,13 @@ pub enum Warning {
         /// The skewness of the estimate.
         skewness: f64,
     },
+    /// The values are heavy-tailed, so their mean cannot be bounded from these labels.
+    HeavyTail,
+    /// Rows with small probabilities were not drawn, and nothing is known of them.
+    MissingRows {
+        /// The share of the pool that they have.
+        share: f64,
+    },
     /// Few draws count in the ratio of a rare class.
     FewCases {
         /// The number of those draws.
@@ -137,6 +158,15 @@ impl Display for Warning {
             Warning::Lopsided { skewness } => write!(
                 f,
                 "a few large values decide it (skewness {skewness:.1}), and larger ones may not have been drawn"
+            ),
+            Warning::HeavyTail => write!(
+                f,
+                "the mean cannot be bounded from these labels: a few values decide it; a clipped mean can be bounded"
+            ),
+            Warning::MissingRows { share } => write!(
+                f,
+                "{:.0} % of the pool had too small probabilities to be drawn, so nothing is known of it; use a rule with a floor",
+                100.0 * share
             ),
             Warning::FewCases { cases } => {
                 write!(f, "only {cases} of the draws speak of this class; its interval is rough")
@@ -215,6 +245,10 @@ impl Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
+/// A mean loss cannot be bounded if one more draw with a large possible loss could change it by this fraction of the
+/// width of its interval. Measured on 19 pools: without this limit, intervals on one of them cover 92 %.
+const UNBOUNDED: f64 = 0.4;
+
 /// Estimates from fewer draws than this get a warning.
 const FEW_DRAWS: usize = 30;
 
@@ -263,7 +297,13 @@ impl Estimator {
         }
         let levels = Levels::new(self.pool, draws);
         let Range::Within(low, high) = range else {
-            return Ok(self.skewed(&levels, values));
+            let missing = levels.missing_share(draws, self.pool);
+            let estimate = self.skewed(&levels, values).with_missing_rows(missing, (f64::NEG_INFINITY, f64::INFINITY));
+            return Ok(if draws.len() < self.pool && is_heavy_tailed(values) {
+                estimate.unbounded(values)
+            } else {
+                estimate
+            });
         };
         if !(low < high && (high - low).is_finite()) {
             return Err(Invalid::Range);
@@ -273,7 +313,8 @@ impl Estimator {
         let (least, most) = Betting::new(self.pool, draws, self.confidence).mean(&unit, &[0.0, 0.5, 1.0]);
         let from_unit = |unit: f64| low + unit * (high - low);
         let anytime = Some((from_unit(least), from_unit(most)));
-        let mut estimate = self.skewed(&levels, &clipped);
+        let mut estimate =
+            self.skewed(&levels, &clipped).with_missing_rows(levels.missing_share(draws, self.pool), (low, high));
         let worth = levels.worth(&levels.weights);
         if worth.is_uneven {
             // Among values between two ends, the variance is largest if all lie at the ends.
@@ -317,7 +358,22 @@ impl Estimator {
         let t = Spread::of(&levels, losses).quantile(self.confidence);
         let (low, high) = matrix.interval(&levels, losses, t).ok_or(invalid)?;
         // Uneven weights can yield a mean that no labels could produce.
-        Ok(self.estimate(&levels, mean, (low.min(mean), high.max(mean)), None))
+        let estimate = self.estimate(&levels, mean, (low.min(mean), high.max(mean)), None);
+        if draws.len() < self.pool && UNBOUNDED < matrix.largest_influence() / (estimate.effective_n * (high - low)) {
+            return Ok(estimate.unbounded(losses));
+        }
+        Ok(estimate.with_missing_rows(levels.missing_share(draws, self.pool), (0.0, f64::INFINITY)))
+    }
+
+    /// Estimates the mean of values clipped at [`CLIP`] times their median, which labels can bound even if some values
+    /// are huge. `None` if more than half of the values are 0.
+    pub fn clipped_mean(&self, values: &[f64], draws: &[DrawProbability]) -> Result<Option<ClippedMean>, Invalid> {
+        self.check(values.len(), draws)?;
+        let limit = CLIP * median_of(values);
+        if !(0.0 < limit && limit.is_finite()) {
+            return Ok(None);
+        }
+        Ok(Some(ClippedMean { limit, mean: self.mean(values, draws, Range::Within(0.0, limit))? }))
     }
 
     /// Returns a mean with its fixed-sample interval. A single draw does not reveal its own noise.
@@ -344,7 +400,8 @@ impl Estimator {
 
     /// Estimates the fraction of the pool's items for which a condition holds.
     pub fn share(&self, holds: &[bool], draws: &[DrawProbability]) -> Result<Estimate, Invalid> {
-        self.plain_share(holds, draws).map(Estimate::nested)
+        let missing = Levels::new(self.pool, draws).missing_share(draws, self.pool);
+        Ok(self.plain_share(holds, draws)?.with_missing_rows(missing, (0.0, 1.0)).nested())
     }
 
     /// Returns the fraction of the pool's items for which a condition holds, and the number of evenly spread draws that

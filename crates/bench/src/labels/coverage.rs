@@ -7,7 +7,7 @@ use crate::RunArguments;
 use crate::set::LabeledSet;
 use crate::simulate::{CheckedEstimate, Milestone, SamplingStrategy};
 
-const STATISTICS: [&str; 6] = ["accuracy", "loss", "log loss", "precision", "recall", "F1"];
+const STATISTICS: [&str; 7] = ["accuracy", "loss", "log loss", "clipped", "precision", "recall", "F1"];
 
 pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
     println!("fixed: share of runs that cover (`!` if the 99 % upper limit of it is below 95 %), mean width");
@@ -17,7 +17,7 @@ pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
         for strategy in arguments.strategies()? {
             println!("\n{} by {}", set.name, strategy.name);
             println!(
-                "  statistic        labels    fixed   width   bias     anytime   width   times fixed  warned  runs"
+                "  statistic        labels    fixed   width   bias     anytime   width   times fixed  warned  declined  runs"
             );
             let runs = arguments.run(&set, &strategy, true)?;
             for statistic in STATISTICS {
@@ -26,7 +26,9 @@ pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
                 }
                 print_whole_runs(statistic, &runs);
             }
-            print_twins(&random, &runs, &arguments.at);
+            if set.kind.classes() > 0 {
+                print_twins(&random, &runs, &arguments.at);
+            }
         }
     }
     Ok(())
@@ -47,7 +49,7 @@ fn print_twins(random: &[f64], runs: &[Vec<Milestone>], at: &[u64]) {
         let all = |value: &dyn Fn(&Estimate) -> f64| mean(&twins.iter().map(value).collect::<Vec<_>>());
         let covered = all(&|twin| f64::from(twin.low <= *truth && *truth <= twin.high));
         let (width, bias) = (all(&|twin| twin.high - twin.low), all(&|twin| twin.value - truth));
-        println!("  as if random   {labels:>8} {covered:>8.3} {width:>7.3} {bias:>+7.4} {:>41}", twins.len());
+        println!("  as if random   {labels:>8} {covered:>8.3} {width:>7.3} {bias:>+7.4} {:>51}", twins.len());
     }
 }
 
@@ -64,7 +66,10 @@ fn print_line(statistic: &str, labels: u64, runs: &[Vec<Milestone>], at: usize) 
     let all =
         |value: fn(&CheckedEstimate) -> f64| mean(&checked.iter().map(|checked| value(checked)).collect::<Vec<_>>());
     let covered = all(|c| f64::from(c.estimate.low <= c.truth && c.truth <= c.estimate.high));
-    let width = all(|c| c.estimate.high - c.estimate.low);
+    // Where a mean cannot be bounded, its interval has no width.
+    let widths: Vec<f64> =
+        checked.iter().map(|c| c.estimate.high - c.estimate.low).filter(|width| width.is_finite()).collect();
+    let (width, declined) = (mean(&widths), 1.0 - widths.len() as f64 / checked.len() as f64);
     let mark = if is_too_low(covered, checked.len()) { '!' } else { ' ' };
     let bias = all(|c| c.estimate.value - c.truth);
     print!("  {statistic:<14} {labels:>8} {covered:>8.3}{mark}{width:>7.3} {bias:>+7.4}");
@@ -77,7 +82,11 @@ fn print_line(statistic: &str, labels: u64, runs: &[Vec<Milestone>], at: usize) 
     } else {
         print!("    {:>8} {:>7} {:>8}", "-", "-", "-");
     }
-    println!("        {:>6.3} {:>5}", all(|c| f64::from(c.estimate.warning.is_some())), checked.len());
+    println!(
+        "        {:>6.3}    {declined:>6.3} {:>5}",
+        all(|c| f64::from(c.estimate.warning.is_some())),
+        checked.len()
+    );
 }
 
 /// Prints the share of runs whose anytime-valid interval covers the truth at every milestone.

@@ -136,7 +136,7 @@ fn learner(set: &LabeledSet, strategy: &SamplingStrategy, seed: u64) -> anyhow::
 struct DecisionCounts {
     rows: f64,
     right: f64,
-    loss: f64,
+    losses: Vec<f64>,
     /// Of the rarest class: predicted and true, predicted, true.
     rarest: [f64; 3],
 }
@@ -151,13 +151,20 @@ impl DecisionCounts {
             model.scores(theta, set.rows.row(row), &mut scores);
             let predicted = task.decide(&scores);
             counts.rows += 1.0;
-            counts.loss += task.loss(&scores, label);
+            counts.losses.push(task.loss(&scores, label));
             counts.right += f64::from(predicted == label);
             counts.rarest[0] += f64::from(predicted == rarest && label == rarest);
             counts.rarest[1] += f64::from(predicted == rarest);
             counts.rarest[2] += f64::from(label == rarest);
         }
         counts
+    }
+}
+
+impl DecisionCounts {
+    /// Returns the mean of the losses, clipped at a limit.
+    fn mean_loss(&self, limit: f64) -> f64 {
+        self.losses.iter().map(|loss| loss.min(limit)).sum::<f64>() / self.rows
     }
 }
 
@@ -177,7 +184,7 @@ fn measure(
     });
     Milestone {
         accuracy: test.right / test.rows,
-        log_loss: test.loss / test.rows,
+        log_loss: test.mean_loss(f64::INFINITY),
         recall: test.rarest[0] / test.rarest[2],
         has_all_classes,
         estimates,
@@ -190,10 +197,12 @@ fn check_estimates(set: &LabeledSet, assessment: &Assessment, truth: &DecisionCo
     let [found, predicted, actual] = truth.rarest;
     let class = assessment.classes.get(set.rarest_class());
     let of_class = |estimate: fn(&querist_engine::estimate::ClassScores) -> Option<Estimate>| class.and_then(estimate);
-    let score = if assessment.is_accuracy { truth.right } else { truth.loss } / truth.rows;
+    let clipped = assessment.clipped_loss;
+    let score = if assessment.is_accuracy { truth.right / truth.rows } else { truth.mean_loss(f64::INFINITY) };
     [
         (if assessment.is_accuracy { "accuracy" } else { "loss" }, score, Some(assessment.score)),
-        ("log loss", truth.loss / truth.rows, assessment.loss),
+        ("log loss", truth.mean_loss(f64::INFINITY), assessment.loss),
+        ("clipped", clipped.map_or(0.0, |clipped| truth.mean_loss(clipped.limit)), clipped.map(|clipped| clipped.mean)),
         ("precision", found / predicted, of_class(|class| class.precision)),
         ("recall", found / actual, of_class(|class| class.recall)),
         ("F1", 2.0 * found / (predicted + actual), of_class(|class| class.f1)),

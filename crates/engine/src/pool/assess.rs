@@ -4,8 +4,8 @@ use super::RefitPool;
 use super::crossfit::CrossFit;
 use crate::coin::Coin;
 use crate::estimate::{
-    ClassScores, DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range, ReliabilityBin,
-    ScoreTests,
+    ClassScores, ClippedMean, DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range,
+    ReliabilityBin, ScoreTests,
 };
 use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
@@ -21,6 +21,9 @@ pub struct Assessment {
     pub score: Estimate,
     /// The mean loss of a classifier; `None` for numbers, and without the pool's rows.
     pub loss: Option<Estimate>,
+    /// The mean loss, clipped: for numbers at a multiple of the median, for a classifier at the loss of a probability of
+    /// 0.02. Labels can bound it even if they cannot bound the mean loss.
+    pub clipped_loss: Option<ClippedMean>,
     /// Precision, recall and F1 of each class; empty for numbers.
     pub classes: Vec<ClassScores>,
     /// How often predictions of some probability are right; empty for numbers and for losses without probabilities.
@@ -63,6 +66,8 @@ impl Display for NotAssessed {
 
 impl std::error::Error for NotAssessed {}
 
+/// The probability of the true class below which losses are clipped.
+const LEAST_PROBABILITY: f64 = 0.02;
 /// The number of losses sampled from a large pool, divided among the classes.
 const SAMPLED_LOSSES: usize = 8192;
 /// The least number of rows sampled from a large pool.
@@ -100,7 +105,8 @@ impl RefitPool {
         let classes = evidence.classes(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?;
         Ok(Assessment {
             score: evidence.score_of_fitted_model(score, &judged, &fitted),
-            loss: loss.map(|loss| evidence.loss_of_fitted_model(loss, &judged, &fitted)),
+            loss: loss.map(|loss| evidence.loss_of_fitted_model(loss, &judged, &fitted, f64::INFINITY)),
+            clipped_loss: evidence.clipped_loss(&judged, &fitted, rows.map(|rows| (&models, rows))),
             classes: evidence.classes_of_fitted_model(&classes, &judged, &fitted),
             reliability: evidence.reliability(&models).map_err(NotAssessed::Draws)?,
             twin: twin.score,
@@ -145,7 +151,7 @@ impl<'a> Evidence<'a> {
 
     fn score_of_fitted_model(&self, score: Estimate, judged: &[Judgement], fitted: &[Judgement]) -> Estimate {
         if !self.is_accuracy() {
-            return self.loss_of_fitted_model(score, judged, fitted);
+            return self.loss_of_fitted_model(score, judged, fitted, f64::INFINITY);
         }
         let right = |judged: &Judgement| f64::from(judged.predicted == judged.truth);
         let (before, after): (Vec<f64>, Vec<f64>) =
@@ -153,9 +159,30 @@ impl<'a> Evidence<'a> {
         self.estimator.of_fitted_model(score, &before, &after, (0.0, 1.0))
     }
 
-    fn loss_of_fitted_model(&self, loss: Estimate, judged: &[Judgement], fitted: &[Judgement]) -> Estimate {
-        let losses = |judged: &[Judgement]| judged.iter().map(|judged| judged.loss).collect::<Vec<f64>>();
-        self.estimator.of_fitted_model(loss, &losses(judged), &losses(fitted), (0.0, f64::INFINITY))
+    /// Moves a mean loss, clipped at a limit, to the model fitted to all answers.
+    fn loss_of_fitted_model(&self, loss: Estimate, judged: &[Judgement], fitted: &[Judgement], limit: f64) -> Estimate {
+        self.estimator.of_fitted_model(loss, &clipped(judged, limit), &clipped(fitted, limit), (0.0, limit))
+    }
+
+    fn clipped_loss(
+        &self,
+        judged: &[Judgement],
+        fitted: &[Judgement],
+        matrix: Option<(&CrossFit, &Rows)>,
+    ) -> Option<ClippedMean> {
+        let found = if self.is_accuracy() {
+            let (models, rows) = matrix?;
+            let limit = LEAST_PROBABILITY.ln().abs();
+            let losses = clipped(judged, limit);
+            let mean = self.with_loss_matrix(models, rows, limit, |matrix| {
+                self.estimator.mean_loss(&losses, matrix, &self.draws).ok()
+            })?;
+            ClippedMean { limit, mean }
+        } else {
+            self.estimator.clipped_mean(&clipped(judged, f64::INFINITY), &self.draws).ok()??
+        };
+        let mean = self.loss_of_fitted_model(found.mean, judged, fitted, found.limit);
+        Some(ClippedMean { mean, ..found })
     }
 
     fn classes_of_fitted_model(
@@ -192,6 +219,22 @@ impl<'a> Evidence<'a> {
         models: &CrossFit,
         rows: &Rows,
     ) -> (Option<Estimate>, Option<ScoreTests<'b>>) {
+        let losses = clipped(judged, f64::INFINITY);
+        self.with_loss_matrix(models, rows, f64::INFINITY, |matrix| {
+            let loss = self.estimator.mean_loss(&losses, matrix, &self.draws).ok();
+            let tests = loss.and_then(|_| self.estimator.score_tests(matrix, judged, &self.draws).ok().flatten());
+            (loss, tests)
+        })
+    }
+
+    /// Calls `then` with the losses of all classes, clipped at a limit, and returns its result.
+    fn with_loss_matrix<T>(
+        &self,
+        models: &CrossFit,
+        rows: &Rows,
+        limit: f64,
+        then: impl FnOnce(&LossMatrix<'_>) -> T,
+    ) -> T {
         let (task, labels) = (&*self.pool.sampler.learner.task, self.pool.answers.labels);
         let classes = labels.classes();
         let visit_all = |chosen: &mut dyn Iterator<Item = usize>, visit: &mut dyn FnMut(&[f64])| {
@@ -199,6 +242,7 @@ impl<'a> Evidence<'a> {
             for row in chosen {
                 models.scores(row, rows.row(row), &mut scores);
                 task.losses(&scores, labels, &mut losses);
+                losses.iter_mut().for_each(|loss| *loss = loss.min(limit));
                 visit(&losses);
             }
         };
@@ -207,11 +251,7 @@ impl<'a> Evidence<'a> {
             drawn.extend_from_slice(losses);
         });
         let pool = |visit: &mut dyn FnMut(&[f64])| visit_all(&mut chosen.iter().copied(), visit);
-        let matrix = LossMatrix { drawn: &drawn, classes, pool: &pool };
-        let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
-        let loss = self.estimator.mean_loss(&losses, &matrix, &self.draws).ok();
-        let tests = loss.and_then(|_| self.estimator.score_tests(&matrix, judged, &self.draws).ok().flatten());
-        (loss, tests)
+        then(&LossMatrix { drawn: &drawn, classes, pool: &pool })
     }
 
     /// Returns a sample of all rows that could be asked.
@@ -226,4 +266,9 @@ impl<'a> Evidence<'a> {
         let look = Coin::new(self.pool.sampler.seed, "assess");
         (0..most as u64).map(|time| look.below(time, rows.len())).filter(is_askable).collect()
     }
+}
+
+/// Returns the losses, clipped at a limit.
+fn clipped(judged: &[Judgement], limit: f64) -> Vec<f64> {
+    judged.iter().map(|judged| judged.loss.min(limit)).collect()
 }

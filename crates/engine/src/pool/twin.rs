@@ -55,7 +55,8 @@ impl Evidence<'_> {
                 .zip(before)
                 .map(|(now, before)| error(now) + multiple * (error(now) - error(before)))
                 .collect();
-            self.estimator.mean(&values, &self.draws, Range::Unbounded).ok()
+            let range = if self.is_accuracy() { Range::Within(-multiple, 1.0 + multiple) } else { Range::Unbounded };
+            self.estimator.mean(&values, &self.draws, range).ok()
         };
         let of_curves: Vec<Estimate> = EXPONENTS.into_iter().map(of_exponent).collect::<Option<_>>()?;
         let low = of_curves.iter().map(|estimate| estimate.low).fold(f64::INFINITY, f64::min);

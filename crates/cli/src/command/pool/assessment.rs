@@ -1,6 +1,6 @@
 //! Estimates for the whole pool from its labels, and advice on stopping.
 
-use querist_engine::estimate::{ClassScores, Estimate, ReliabilityBin, Warning};
+use querist_engine::estimate::{ClassScores, ClippedMean, Estimate, ReliabilityBin, Warning};
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _, RefitPool};
 use querist_engine::stop::{Advice, GAIN_BATCH, StopRule};
 use querist_rows::Rows;
@@ -45,6 +45,7 @@ pub(super) fn report(
     results.line(&format!("estimated {key} on the pool"), with_ends(score));
     let mut estimate = to_json(score, key);
     report_classifier(results, &mut estimate, &assessed, pool.classes);
+    report_clipped_loss(results, &mut estimate, &assessed);
     if !assessed.reliability.is_empty() {
         estimate["reliability"] = assessed.reliability.iter().map(bin_to_json).collect();
     }
@@ -111,6 +112,17 @@ fn report_classifier(results: &mut PrintedResults, estimate: &mut Value, assesse
     }
 }
 
+/// Reports the clipped mean loss; as text only where the mean loss itself cannot be bounded.
+fn report_clipped_loss(results: &mut PrintedResults, estimate: &mut Value, assessed: &Assessment) {
+    let Some(ClippedMean { limit, mean }) = &assessed.clipped_loss else { return };
+    estimate["clipped_loss"] = to_json(mean, "value");
+    estimate["clipped_loss"]["limit"] = number(*limit);
+    let loss = if assessed.is_accuracy { assessed.loss.as_ref() } else { Some(&assessed.score) };
+    if loss.is_some_and(|loss| loss.high.is_infinite()) {
+        results.line(&format!("clipped at {}", show(*limit, 4)), with_ends(mean));
+    }
+}
+
 /// Returns the scores of a class with their names.
 fn each(scores: &ClassScores) -> [(&'static str, &Option<Estimate>); 3] {
     [("precision", &scores.precision), ("recall", &scores.recall), ("F1", &scores.f1)]
@@ -131,6 +143,9 @@ fn bin_to_json(bin: &ReliabilityBin) -> Value {
 
 /// Returns an estimate with its interval as text.
 fn with_ends(estimate: &Estimate) -> String {
+    if estimate.high.is_infinite() {
+        return format!("{} (at least {}; no upper bound)", show(estimate.value, 4), show(estimate.low, 4));
+    }
     format!("{} ({} to {})", show(estimate.value, 4), show(estimate.low, 4), show(estimate.high, 4))
 }
 
