@@ -123,7 +123,7 @@ fn the_model_of_a_session_predicts() {
     let folder_out = folder.path("report");
     assert!(run(&["report", &ledger, "--out", &folder_out]).contains("class-balance.svg"));
     let page = fs::read_to_string(format!("{folder_out}/index.html")).unwrap();
-    assert!(page.contains("boundary:half=0.01,floor=0.2") && !page.contains("--step"), "a fit takes no steps");
+    assert!(page.contains("boundary:half=0.01,floor=0.2,late=0.3") && !page.contains("--step"), "a fit takes no steps");
     assert!(page.contains("<td>answers</td><td>39</td>"), "what was withdrawn or replaced is no answer");
     assert_eq!(json(&["replay", &ledger, "--json"])["disagreeing"], 0);
 }

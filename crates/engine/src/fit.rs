@@ -80,7 +80,7 @@ impl Refit {
         let task = task.smooth().ok_or_else(|| NoFit { loss: task.name().to_owned() })?;
         let model = Linear { outputs: task.outputs(), intercept };
         let theta = vec![0.0; model.parameters(empty.dim())];
-        let strength = Strength::new(strength, seed);
+        let strength = Strength::new(strength, model.outputs, seed);
         let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(CompactAnswers::new);
         let span = (model.outputs == 1 && MOST_FACTORED < empty.dim()).then(SpanAnswers::default);
         let newton = Newton::default();
@@ -89,10 +89,10 @@ impl Refit {
         Ok(Self { task, model, rows: empty, labels, items, theta, newton, kept, strength, compact, span })
     }
 
-    /// Fits in the features themselves, never in the span of the answers. The minimum is the same, but not its last
-    /// digits: runs of version 0.1 were fitted in this way.
-    pub fn by_features(self) -> Self {
-        Self { span: None, ..self }
+    /// Fits as version 0.1 did, for its runs: in the features themselves, never in the span of the answers, whose last
+    /// digits differ, and with its choice of λ.
+    pub fn as_in_version_0_1(self) -> Self {
+        Self { span: None, strength: self.strength.as_in_version_0_1(), ..self }
     }
 
     /// Adds an answer. `item` is its index in the pool.
@@ -260,7 +260,7 @@ pub fn strength(problem: &Problem<'_>, seed: u64) -> f64 {
     let coin = Coin::new(seed, "some");
     let keep = |(weight, item): (&f64, &u64)| if coin.unit(*item) * used < ENOUGH { *weight } else { 0.0 };
     let weights: Vec<f64> = problem.weights.iter().zip(&items).map(keep).collect();
-    let mut strength = Strength::new(None, seed);
+    let mut strength = Strength::new(None, problem.model.outputs, seed);
     strength.settle(&Problem { weights: &weights, ..*problem }, &items);
     strength.now()
 }

@@ -17,7 +17,7 @@ mod relative;
 pub use conditional_loss::ConditionalLoss;
 pub use guide::Guide;
 pub use kernel::ScoreRule;
-pub use relative::{FLOOR, HALF, Relative, Scale};
+pub use relative::{FLOOR, HALF, LATE_FLOOR, Relative, Scale};
 
 /// A rule that determines the probability of asking.
 #[derive(Clone, Debug)]
@@ -144,10 +144,12 @@ pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameEr
 }
 
 /// Returns the full name of a rule in a pool. `boundary`, or its older name `margin` without parameters, gets its
-/// default share and floor. The entropy of K classes gets base K, so that it is at most 1.
+/// default numbers. The entropy of K classes gets base K, so that it is at most 1.
 pub fn in_pool(name: &str, labels: Labels) -> String {
     match (name, labels) {
-        ("boundary" | "margin", Labels::Binary | Labels::Classes(_)) => format!("boundary:half={HALF},floor={FLOOR}"),
+        ("boundary" | "margin", Labels::Binary | Labels::Classes(_)) => {
+            format!("boundary:half={HALF},floor={FLOOR},late={LATE_FLOOR}")
+        }
         ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
         _ => name.to_owned(),
     }

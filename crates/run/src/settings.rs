@@ -68,7 +68,7 @@ pub struct LearnerSettings {
 /// use querist_run::settings::Defaults;
 ///
 /// assert_eq!(Defaults::V0_1.complete("boundary", Labels::Binary), "boundary:share=0.01,floor=0.1");
-/// assert_eq!(Defaults::V0_2.complete("boundary", Labels::Binary), "boundary:half=0.01,floor=0.2");
+/// assert_eq!(Defaults::V0_2.complete("boundary", Labels::Binary), "boundary:half=0.01,floor=0.2,late=0.3");
 /// ```
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[non_exhaustive]

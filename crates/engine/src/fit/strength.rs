@@ -2,8 +2,9 @@
 //!
 //! λ starts at mean‖x‖²/[`SPREAD`]²: the prior standard deviation of scores is [`SPREAD`], whatever the units of the
 //! features. From there it moves in half decades. Whenever the number of answers has grown by a factor of 1.3, its two
-//! neighbors are tried by cross-validation. λ moves a step if that improves the loss by more than its standard error.
-//! So λ follows the answers and not their noise, and a choice made from a few answers is soon revised.
+//! neighbors are tried by cross-validation. λ moves up if that improves the loss, and down if that improves it by more
+//! than two standard errors: most queried items are near the boundary, and for these alone too small a λ looks good.
+//! A choice made from a few answers is soon revised.
 //!
 //! Fits without a fold start from the fit to all answers and its factor. If answers are many, these fits are spread
 //! over the next fits of all answers, so that none of those takes much longer than others.
@@ -16,12 +17,25 @@ use crate::estimate;
 pub const SPREAD: f64 = 5.0;
 /// The number of folds.
 const FOLDS: usize = 5;
-/// The least number of answers from which λ is chosen.
+/// The least number of answers from which λ is chosen, and the least number for each output. If classes are missing
+/// from the folds, a λ that makes all predictions equal looks best.
 const FIRST: usize = 15;
+const FIRST_PER_OUTPUT: usize = 5;
 /// The largest distance of λ from its start, in half decades.
 const FARTHEST: i32 = 10;
 /// The tolerance of fits in a trial; a comparison of losses needs no more digits.
 const TOLERANCE: f64 = 1e-4;
+
+/// The numbers of standard errors by which a move of λ must improve the loss.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reluctance {
+    up: f64,
+    down: f64,
+}
+
+const RELUCTANCE: Reluctance = Reluctance { up: 0.0, down: 2.0 };
+/// That of version 0.1.
+const FORMER_RELUCTANCE: Reluctance = Reluctance { up: 1.0, down: 1.0 };
 
 /// λ, and the schedule of its choice.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +46,7 @@ pub(super) struct Strength {
     fixed: Option<f64>,
     due: usize,
     seed: u64,
+    reluctance: Reluctance,
     trial: Option<StrengthTrial>,
 }
 
@@ -52,8 +67,15 @@ const FITS: usize = 3 * FOLDS;
 const WORK_PER_FIT: usize = 150_000;
 
 impl Strength {
-    pub(super) fn new(fixed: Option<f64>, seed: u64) -> Self {
-        Self { step: 0, unit: 1.0, fixed, due: FIRST, seed, trial: None }
+    /// Creates the λ of a model with this many outputs; `fixed` if it is not to be chosen.
+    pub(super) fn new(fixed: Option<f64>, outputs: usize, seed: u64) -> Self {
+        let due = FIRST.max(FIRST_PER_OUTPUT * outputs);
+        Self { step: 0, unit: 1.0, fixed, due, seed, reluctance: RELUCTANCE, trial: None }
+    }
+
+    /// Chooses λ as version 0.1 did.
+    pub(super) fn as_in_version_0_1(self) -> Self {
+        Self { due: FIRST, reluctance: FORMER_RELUCTANCE, ..self }
     }
 
     /// Returns λ.
@@ -157,7 +179,8 @@ impl Strength {
     fn decide(&mut self, trial: &StrengthTrial) -> bool {
         let ([_, steps @ ..], [now, others @ ..]) = (self.candidates(), &trial.losses);
         let better = others.iter().zip(steps).filter_map(|(losses, step)| {
-            let gain = gain(now, losses)?;
+            let reluctance = if self.step < step { self.reluctance.up } else { self.reluctance.down };
+            let gain = gain(now, losses, reluctance)?;
             (step.abs() <= FARTHEST).then_some((gain, step))
         });
         let best = better.reduce(|best, next| if best.0 < next.0 { next } else { best });
@@ -168,10 +191,10 @@ impl Strength {
     }
 }
 
-/// Returns the total improvement of one list of losses over another, if it exceeds its standard error.
-fn gain(now: &[f64], other: &[f64]) -> Option<f64> {
+/// Returns the total improvement of one list of losses over another, if it exceeds this many standard errors.
+fn gain(now: &[f64], other: &[f64], errors: f64) -> Option<f64> {
     let gain: f64 = now.iter().zip(other).map(|(now, other)| now - other).sum();
     let count = now.len() as f64;
     let squares: f64 = now.iter().zip(other).map(|(now, other)| (now - other - gain / count).powi(2)).sum();
-    (squares.sqrt() < gain).then_some(gain)
+    (errors * squares.sqrt() < gain).then_some(gain)
 }

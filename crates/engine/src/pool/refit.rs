@@ -209,10 +209,13 @@ impl RefitPool {
 
     /// Sets the share of the next draws that is spread evenly.
     fn spread_draws(&mut self) {
-        let (Some(precision), Rule::Relative(rule)) = (self.precision, &mut self.sampler.rules.rule) else { return };
-        let pool = self.sampler.askable;
-        let evidence = self.answers.evidence_of_errors(pool);
-        let share = precision.even_share(self.answers.draws.len() as u64, evidence, rule.floor(), pool);
+        let Rule::Relative(rule) = &mut self.sampler.rules.rule else { return };
+        let (labels, pool) = (self.answers.draws.len(), self.sampler.askable);
+        let mut share = rule.floor_after(labels, self.answers.labels.classes());
+        if let Some(precision) = self.precision {
+            let evidence = self.answers.evidence_of_errors(pool);
+            share = share.max(precision.even_share(labels as u64, evidence, rule.floor(), pool));
+        }
         rule.set_even_share(share);
     }
 

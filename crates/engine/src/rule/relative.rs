@@ -1,6 +1,6 @@
 //! Rules in units of the pool's scores, so that they stay selective while scores grow and shrink from fit to fit.
 //!
-//! `boundary:half=0.01,floor=0.2` asks near the boundary between classes. U is e^(−(gap − from)/τ), where the gap is the
+//! `boundary:half=0.01,floor=0.2,late=0.3` asks near the boundary between classes. U is e^(−(gap − from)/τ), where the gap is the
 //! difference between the two largest scores (|v| for two classes), and `from` the smallest gap in the pool. τ is such
 //! that half of ΣU falls on the nearest hundredth of the pool. So the rule is equally sharp on any distribution of
 //! scores, also if all of them lie on one side of the boundary.
@@ -10,7 +10,8 @@
 //!
 //! `rare:floor=0.1` asks for items that may belong to the class with the fewest answers: U is the probability of that
 //! class. The floor is the fraction of asks spread uniformly over the pool. So no row's probability is below floor/n,
-//! and estimates from the answers stay possible, with weights of at most 1/floor.
+//! and estimates from the answers stay possible, with weights of at most 1/floor. With `late`, the fraction rises to it
+//! once a run has many labels: then labels near the boundary teach less, and estimates need the others.
 //!
 //! `margin:share=…` and `margin:floor=…` are older spellings of `boundary`. `boundary:reach=…` is not a rule of this
 //! file: it is the theory's rule, at a fixed scale.
@@ -36,6 +37,8 @@ pub(super) const RARE: RunRule = RunRule {
 pub struct Relative {
     kind: RelativeKind,
     floor: f64,
+    /// The floor of a run with many labels; `None` if it does not change.
+    late: Option<f64>,
     /// The fraction of asks to spread uniformly from the next scale on, at least the floor.
     even_share: f64,
     scale: Scale,
@@ -93,13 +96,18 @@ impl Default for Scale {
 pub const HALF: f64 = 0.01;
 /// The default fraction of asks that are spread uniformly.
 pub const FLOOR: f64 = 0.2;
+/// The same for a run with many labels.
+pub const LATE_FLOOR: f64 = 0.3;
+/// The least number of labels that are many, and the least number for each class.
+const MANY_LABELS: usize = 100;
+const MANY_PER_CLASS: usize = 20;
 /// The largest constant that is added to U, so that U does not become 0/0.
 const MOST_BASE: f64 = 1e12;
 /// The default floor of the older forms.
 const OLD_FLOOR: f64 = 0.1;
 
 impl Relative {
-    /// Parses `boundary:half=0.01,floor=0.2`, `boundary:share=0.01,floor=0.1` and `rare:floor=0.1`; returns `None` for
+    /// Parses `boundary:half=0.01,floor=0.2,late=0.3`, `boundary:share=0.01,floor=0.1` and `rare:floor=0.1`; returns `None` for
     /// the names of other rules.
     pub fn parse(text: &str) -> Option<Result<Self, NameError>> {
         let (head, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -115,15 +123,18 @@ impl Relative {
             "rare" => RelativeKind::Rare,
             _ => return None,
         };
-        let floor = if matches!(kind, RelativeKind::Boundary(Nearness::Half(_))) { FLOOR } else { OLD_FLOOR };
-        let rule = Self { kind, floor, even_share: floor, scale: Scale::default() };
+        let is_half = matches!(kind, RelativeKind::Boundary(Nearness::Half(_)));
+        let floor = if is_half { FLOOR } else { OLD_FLOOR };
+        // A floor that is stated does not change.
+        let late = (is_half && !has(&["floor=", "late="])).then_some(LATE_FLOOR);
+        let rule = Self { kind, floor, late, even_share: floor, scale: Scale::default() };
         Some(rule.with_parameters(rest).map_err(|message| NameError { name: text.to_owned(), message }))
     }
 
     /// Sets the parameters that are written after the name.
     fn with_parameters(mut self, parameters: &str) -> Result<Self, String> {
         let is_rare = matches!(self.kind, RelativeKind::Rare);
-        let form = if is_rare { "rare:floor=NUMBER" } else { "boundary:half=NUMBER,floor=NUMBER" };
+        let form = if is_rare { "rare:floor=NUMBER" } else { "boundary:half=NUMBER,floor=NUMBER,late=NUMBER" };
         let mut seen = vec![];
         for piece in parameters.split(',').filter(|piece| !piece.is_empty()) {
             let usage = || format!("`{piece}`; write {form}");
@@ -134,6 +145,7 @@ impl Relative {
                 ("share", RelativeKind::Boundary(Nearness::Share(share))) => (share, 1.0),
                 ("half", RelativeKind::Boundary(_)) => return Err("half and share exclude each other".to_owned()),
                 ("floor", _) => (&mut self.floor, 1.0),
+                ("late", RelativeKind::Boundary(Nearness::Half(_))) => (self.late.insert(0.0), 1.0),
                 _ => return Err(usage()),
             };
             if seen.contains(&key) {
@@ -145,6 +157,9 @@ impl Relative {
             }
             *parameter = number;
         }
+        if let Some(late) = self.late.filter(|late| *late < self.floor) {
+            return Err(format!("late = {late}, need at least the floor of {}", self.floor));
+        }
         self.even_share = self.floor;
         Ok(self)
     }
@@ -153,7 +168,10 @@ impl Relative {
     pub fn name(&self) -> String {
         let floor = self.floor;
         match self.kind {
-            RelativeKind::Boundary(Nearness::Half(half)) => format!("boundary:half={half},floor={floor}"),
+            RelativeKind::Boundary(Nearness::Half(half)) => {
+                let late = self.late.map_or(String::new(), |late| format!(",late={late}"));
+                format!("boundary:half={half},floor={floor}{late}")
+            }
             RelativeKind::Boundary(Nearness::Share(share)) => format!("boundary:share={share},floor={floor}"),
             RelativeKind::Rare => format!("rare:floor={floor}"),
         }
@@ -180,6 +198,12 @@ impl Relative {
     /// Returns the fraction of asks that are at least spread uniformly.
     pub fn floor(&self) -> f64 {
         self.floor
+    }
+
+    /// Returns the floor of a run with this number of labels and of classes.
+    pub(crate) fn floor_after(&self, labels: usize, classes: usize) -> f64 {
+        let are_many = MANY_LABELS.max(MANY_PER_CLASS * classes) <= labels;
+        self.late.filter(|_| are_many).unwrap_or(self.floor)
     }
 
     /// Sets the fraction of asks that are spread uniformly from the next scale on: at least the floor, at most 1.
@@ -340,12 +364,30 @@ mod tests {
     }
 
     #[test]
+    fn the_floor_rises_once_there_are_many_labels() {
+        let floors = |name: &str, classes: usize| {
+            let rule = Relative::parse(name).unwrap().unwrap();
+            [0, 99, 100, 219, 220].map(|labels| rule.floor_after(labels, classes))
+        };
+        assert_eq!(floors("boundary", 2), [0.2, 0.2, 0.3, 0.3, 0.3]);
+        assert_eq!(floors("boundary", 11), [0.2, 0.2, 0.2, 0.2, 0.3]);
+        assert_eq!(floors("boundary:floor=0.1", 2), [0.1; 5]);
+    }
+
+    #[test]
     fn names_round_trip() {
-        for name in ["boundary:half=0.05,floor=0.3", "boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
+        for name in [
+            "boundary:half=0.05,floor=0.3",
+            "boundary:half=0.05,floor=0.3,late=0.5",
+            "boundary:share=0.05,floor=0.2",
+            "rare:floor=0.2",
+        ] {
             assert_eq!(Relative::parse(name).unwrap().unwrap().name(), name);
         }
         for (other, name) in [
-            ("boundary", "boundary:half=0.01,floor=0.2"),
+            ("boundary", "boundary:half=0.01,floor=0.2,late=0.3"),
+            ("boundary:half=0.02", "boundary:half=0.02,floor=0.2,late=0.3"),
+            ("boundary:late=0.4", "boundary:half=0.01,floor=0.2,late=0.4"),
             ("boundary:floor=0.3", "boundary:half=0.01,floor=0.3"),
             ("boundary:share=0.05", "boundary:share=0.05,floor=0.1"),
             ("margin:share=0.05,floor=0.2", "boundary:share=0.05,floor=0.2"),
@@ -363,6 +405,9 @@ mod tests {
             "boundary:half=0.5",
             "boundary:half=0.1,share=0.1",
             "boundary:floor=0.1,floor=0.2",
+            "boundary:floor=0.3,late=0.2",
+            "boundary:share=0.1,late=0.3",
+            "rare:late=0.3",
         ] {
             assert!(Relative::parse(bad).unwrap().is_err(), "{bad}");
         }

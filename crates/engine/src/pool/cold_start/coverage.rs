@@ -2,7 +2,7 @@
 //!
 //! The *coverage* of a row x′ is the largest similarity k(x′, z) to a row z that was drawn or has a label. Drawing x
 //! raises the mean coverage by Δ(x) = mean over x′ of max(0, k(x, x′) − coverage(x′)). The row of the largest Δ is the
-//! next one of kernel herding (Bae et al. 2024, `MaxHerding`). Here a row is drawn in proportion to (Δ/max Δ)⁸ + base: nearly
+//! next one of kernel herding (Bae et al. 2024, `MaxHerding`). Here a row is drawn in proportion to (Δ/max Δ)²⁴ + base: nearly
 //! as good, and every row has a known probability. `base` spreads a tenth of the draws uniformly over all rows.
 //!
 //! If the first answers are all of one class, rows of another may be unlike the bulk of the pool. Then rows far from all
@@ -22,7 +22,7 @@ const FAR_CANDIDATES: usize = 4096;
 /// The fraction of draws that are spread uniformly over all rows.
 const FLOOR: f64 = 0.1;
 /// The exponent of Δ.
-const GAIN_POWER: i32 = 8;
+const GAIN_POWER: i32 = 24;
 /// The exponent of the squared distance.
 const FAR_POWER: i32 = 20;
 
@@ -128,7 +128,7 @@ impl Coverage {
         Some(CoverageDraw { row, uncertainty: (weight + base) / scale, total: total / scale, base })
     }
 
-    /// Returns (Δ/max Δ)⁸ of each candidate that is left, and 0 for others.
+    /// Returns (Δ/max Δ)²⁴ of each candidate that is left, and 0 for others.
     fn gains(&self, remaining: &impl RemainingRows) -> Vec<f64> {
         let gain = |(index, row): (usize, &usize)| {
             if remaining.is_left(*row) { self.similarity.gain(index, &self.covered) } else { 0.0 }
