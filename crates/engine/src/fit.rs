@@ -1,6 +1,5 @@
 //! Fits that use few labels fully: after each answer, the parameters that minimize the regularized loss of all answers.
 
-use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use crate::coin::Coin;
@@ -175,7 +174,9 @@ impl Refit {
             ended = Newton::default().minimize(&Problem { rows: rows.into(), ..problem }, &mut theta, TOLERANCE);
         }
         (self.state.newton, self.strength) = (newton, strength);
-        self.state.theta = self.scattered(&theta);
+        let mut of_features = std::mem::take(&mut self.state.theta);
+        self.scatter(&theta, &mut of_features);
+        self.state.theta = of_features;
         if self.gram.is_some() {
             self.state.dual = theta;
         }
@@ -226,21 +227,17 @@ impl Refit {
         }
     }
 
-    /// Returns θ in all features, from fitted features or dual parameters.
-    fn scattered(&self, fitted: &[f64]) -> Vec<f64> {
+    /// Writes the parameters of the features that occur in answers; all others are 0 already.
+    fn scatter(&self, fitted: &[f64], theta: &mut [f64]) {
         let outputs = self.model.outputs;
-        let by_features = match &self.gram {
-            Some(gram) => {
-                let (intercepts, multiples) = fitted.split_at(outputs);
-                let weights = DualRows::new(self.fitted_rows(), gram).weights(multiples, outputs);
-                Cow::Owned([intercepts, &weights].concat())
+        match (&self.gram, &self.compact) {
+            (Some(gram), _) => {
+                theta[..outputs].copy_from_slice(&fitted[..outputs]);
+                DualRows::new(&self.rows, gram).write_weights(&fitted[outputs..], outputs, &mut theta[outputs..]);
             }
-            None => Cow::Borrowed(fitted),
-        };
-        let Some(compact) = &self.compact else { return by_features.into_owned() };
-        let mut theta = vec![0.0; self.state.theta.len()];
-        compact.scatter(&by_features, &mut theta, outputs);
-        theta
+            (None, Some(compact)) => compact.scatter(fitted, theta, outputs),
+            (None, None) => theta.copy_from_slice(fitted),
+        }
     }
 
     /// Returns the parameters fitted with other weights and the current λ, without changing the state.
@@ -258,7 +255,9 @@ impl Refit {
         if let Some(span) = &self.span {
             theta = span.scatter(&theta, self.fitted_rows());
         }
-        self.scattered(&theta)
+        let mut of_features = vec![0.0; self.state.theta.len()];
+        self.scatter(&theta, &mut of_features);
+        of_features
     }
 
     /// Returns the index of each answer in the pool.

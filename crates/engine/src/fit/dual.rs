@@ -142,6 +142,7 @@ fn direction(problem: &Problem<'_>, rows: DualRows<'_>, at: &DualPoint, gradient
         }
     }
     let scales = intercept_scales(problem, at);
+    let prepared = problem.prepared(&at.scores);
     let mut size = f64::INFINITY;
     for _ in 0..MOST_PASSES {
         // The preconditioner changes intercepts alone.
@@ -152,7 +153,7 @@ fn direction(problem: &Problem<'_>, rows: DualRows<'_>, at: &DualPoint, gradient
         combine(&mut direction.intercepts, share, 1.0, &conditioned);
         combine(&mut direction.multiples, share, 1.0, &residual.multiples);
         combine(&mut direction.products, share, 1.0, &residual.products);
-        curve(problem, at, &direction, &mut curved);
+        curve(problem, &prepared, &direction, &mut curved);
         let step = size / direction.product(&curved);
         if !step.is_finite() {
             break;
@@ -184,8 +185,8 @@ fn intercept_scales(problem: &Problem<'_>, at: &DualPoint) -> Vec<f64> {
     curvatures.into_iter().map(|curvature| TYPICAL_CURVATURE * problem.strength / curvature).collect()
 }
 
-/// Applies the Hessian to a direction. Products with the Gram matrix are not computed.
-fn curve(problem: &Problem<'_>, at: &DualPoint, direction: &DualVector, curved: &mut DualVector) {
+/// Applies the Hessian at prepared scores to a direction. Products with the Gram matrix are not computed.
+fn curve(problem: &Problem<'_>, prepared: &[f64], direction: &DualVector, curved: &mut DualVector) {
     let (outputs, strength) = (problem.model.outputs, problem.strength);
     let (mut along, mut own) = (vec![0.0; outputs], vec![0.0; outputs]);
     for (curved, direction) in curved.multiples.iter_mut().zip(&direction.multiples) {
@@ -199,7 +200,7 @@ fn curve(problem: &Problem<'_>, at: &DualPoint, direction: &DualVector, curved: 
         for (k, product) in direction.products[range.clone()].iter().enumerate() {
             along[k] = product + direction.intercepts[k];
         }
-        problem.task.curve(&at.scores[range.clone()], problem.labels[answer], &along, &mut own);
+        problem.task.curve_prepared(&prepared[range.clone()], problem.labels[answer], &along, &mut own);
         for (k, curved) in curved.multiples[range].iter_mut().enumerate() {
             own[k] *= problem.weights[answer];
             *curved += own[k];

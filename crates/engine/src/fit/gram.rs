@@ -150,20 +150,22 @@ impl<'a> DualRows<'a> {
             self.gram.multiply(vectors, count, out);
             return;
         }
-        let weights = self.weights(vectors, count);
+        let mut weights = vec![0.0; self.rows.dim() * count];
+        self.write_weights(vectors, count, &mut weights);
         for (answer, out) in out.chunks_exact_mut(count).enumerate() {
             out.fill(0.0);
             self.rows.row(answer).each(|j, x| add(x, &weights[j * count..][..count], out));
         }
     }
 
-    /// Returns the weights of the features, W = `XᵀA`.
-    pub(super) fn weights(self, vectors: &[f64], count: usize) -> Vec<f64> {
-        let mut weights = vec![0.0; self.rows.dim() * count];
+    /// Writes the weights of all features that occur in answers, W = `XᵀA`.
+    pub(super) fn write_weights(self, vectors: &[f64], count: usize, weights: &mut [f64]) {
+        for answer in 0..self.rows.len() {
+            self.rows.row(answer).each(|j, _| weights[j * count..][..count].fill(0.0));
+        }
         for (answer, own) in vectors.chunks_exact(count).enumerate() {
             self.rows.row(answer).each(|j, x| add(x, own, &mut weights[j * count..][..count]));
         }
-        weights
     }
 }
 

@@ -106,6 +106,8 @@ impl<'a> AnswerRows<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Curvature {
     scores: Vec<f64>,
+    /// The scores prepared for [`Task::curve_prepared`].
+    prepared: Vec<f64>,
 }
 
 /// F and its gradient at one point.
@@ -120,8 +122,8 @@ impl Curvature {
     /// Applies w·∇²ℓ of one answer to a direction in its scores.
     pub(super) fn apply(&self, problem: &Problem<'_>, answer: usize, direction: &[f64], out: &mut [f64]) {
         let outputs = problem.model.outputs;
-        let scores = &self.scores[answer * outputs..][..outputs];
-        problem.task.curve(scores, problem.labels[answer], direction, out);
+        let prepared = &self.prepared[answer * outputs..][..outputs];
+        problem.task.curve_prepared(prepared, problem.labels[answer], direction, out);
         for value in out {
             *value *= problem.weights[answer];
         }
@@ -191,7 +193,17 @@ impl Problem<'_> {
             value += 0.5 * penalty * t * t;
             *g += penalty * t;
         }
-        EvaluatedPoint { value, gradient, curvature: Curvature { scores } }
+        let prepared = self.prepared(&scores);
+        EvaluatedPoint { value, gradient, curvature: Curvature { scores, prepared } }
+    }
+
+    /// Returns the scores of all answers, prepared for [`Task::curve_prepared`].
+    pub(super) fn prepared(&self, scores: &[f64]) -> Vec<f64> {
+        let mut prepared = scores.to_vec();
+        for (answer, scores) in prepared.chunks_exact_mut(self.model.outputs).enumerate() {
+            self.task.prepare_curve(scores, self.labels[answer]);
+        }
+        prepared
     }
 
     /// Applies the Hessian to a direction.
