@@ -185,10 +185,10 @@ impl Refit {
 
     /// Returns the minimization problem of the answers with these weights, in the fitted features.
     fn problem<'a>(&'a self, weights: &'a [f64]) -> Problem<'a> {
-        let rows = match (&self.span, &self.gram) {
-            (Some(span), _) => AnswerRows::spanned(span),
-            (None, Some(gram)) => AnswerRows::dual(DualRows::new(self.fitted_rows(), gram)),
-            (None, None) => self.fitted_rows().into(),
+        let rows = match (&self.span, &self.gram, self.fitted_rows()) {
+            (Some(span), ..) => AnswerRows::spanned(span),
+            (None, Some(gram), Rows::Sparse(rows)) => AnswerRows::dual(DualRows::new(rows, gram)),
+            (None, _, rows) => rows.into(),
         };
         Problem {
             task: &*self.task,
@@ -230,13 +230,13 @@ impl Refit {
     /// Writes the parameters of the features that occur in answers; all others are 0 already.
     fn scatter(&self, fitted: &[f64], theta: &mut [f64]) {
         let outputs = self.model.outputs;
-        match (&self.gram, &self.compact) {
-            (Some(gram), _) => {
+        match (&self.gram, &self.rows, &self.compact) {
+            (Some(gram), Rows::Sparse(rows), _) => {
                 theta[..outputs].copy_from_slice(&fitted[..outputs]);
-                DualRows::new(&self.rows, gram).write_weights(&fitted[outputs..], outputs, &mut theta[outputs..]);
+                DualRows::new(rows, gram).write_weights(&fitted[outputs..], outputs, &mut theta[outputs..]);
             }
-            (None, Some(compact)) => compact.scatter(fitted, theta, outputs),
-            (None, None) => theta.copy_from_slice(fitted),
+            (.., Some(compact)) => compact.scatter(fitted, theta, outputs),
+            (.., None) => theta.copy_from_slice(fitted),
         }
     }
 

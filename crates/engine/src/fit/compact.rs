@@ -24,12 +24,15 @@ impl CompactAnswers {
 
     /// Appends an answer.
     pub(super) fn push(&mut self, row: Sparse<'_>) {
-        let mut cells: Vec<(u32, f32)> = vec![];
+        let known = self.features.len() as u32;
+        let (mut cells, mut new_cells): (Vec<(u32, f32)>, Vec<(u32, f32)>) = (vec![], vec![]);
         for (feature, value) in row.index.iter().zip(row.value) {
-            cells.push((self.slot(*feature), *value));
+            let slot = self.slot(*feature);
+            if slot < known { &mut cells } else { &mut new_cells }.push((slot, *value));
         }
         cells.sort_unstable_by_key(|(slot, _)| *slot);
-        let (index, value): (Vec<u32>, Vec<f32>) = cells.into_iter().unzip();
+        // New slots ascend already.
+        let (index, value): (Vec<u32>, Vec<f32>) = cells.into_iter().chain(new_cells).unzip();
         if let Rows::Sparse(rows) = &mut self.rows {
             rows.widen(self.features.len());
             rows.push(Sparse { index: &index, value: &value });

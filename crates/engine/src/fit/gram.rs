@@ -4,8 +4,8 @@ use querist_rows::with_widest_simd;
 
 use super::postings::Postings;
 use crate::features::Features;
-use crate::rows::{Rows, Sparse};
-use crate::simd::{LANES, Simd};
+use crate::rows::{Sparse, SparseRows};
+use crate::simd::{LANES, Simd, dispatch};
 
 /// The largest number of answers whose Gram matrix is stored.
 const MOST_IN_GRAM: usize = 4096;
@@ -125,23 +125,23 @@ fn panels(vectors: &[f64], count: usize) -> Vec<[f64; LANES]> {
 /// Answers whose Gram matrix is multiplied, stored or not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DualRows<'a> {
-    rows: &'a Rows,
+    rows: &'a SparseRows,
     gram: &'a Gram,
 }
 
 impl<'a> DualRows<'a> {
-    pub(super) fn new(rows: &'a Rows, gram: &'a Gram) -> Self {
+    pub(super) fn new(rows: &'a SparseRows, gram: &'a Gram) -> Self {
         Self { rows, gram }
-    }
-
-    /// Returns the features of the answers.
-    pub(super) fn rows(self) -> &'a Rows {
-        self.rows
     }
 
     /// Returns the number of answers.
     pub(super) fn len(self) -> usize {
         self.rows.len()
+    }
+
+    /// Returns the features of an answer.
+    pub(super) fn row(self, answer: usize) -> Sparse<'a> {
+        self.rows.row(answer)
     }
 
     /// Computes the products of the Gram matrix with several vectors, which are stored answer by answer.
@@ -152,26 +152,46 @@ impl<'a> DualRows<'a> {
         }
         let mut weights = vec![0.0; self.rows.dim() * count];
         self.write_weights(vectors, count, &mut weights);
-        for (answer, out) in out.chunks_exact_mut(count).enumerate() {
-            out.fill(0.0);
-            self.rows.row(answer).each(|j, x| add(x, &weights[j * count..][..count], out));
-        }
+        let rows = self.rows;
+        dispatch(
+            #[inline(always)]
+            move || {
+                for (answer, out) in out.chunks_exact_mut(count).enumerate() {
+                    out.fill(0.0);
+                    rows.row(answer).each(
+                        #[inline(always)]
+                        |j, x| add(x, &weights[j * count..][..count], out),
+                    );
+                }
+            },
+        );
     }
 
     /// Writes the weights of all features that occur in answers, W = `XᵀA`.
     pub(super) fn write_weights(self, vectors: &[f64], count: usize, weights: &mut [f64]) {
-        for answer in 0..self.rows.len() {
-            self.rows.row(answer).each(|j, _| weights[j * count..][..count].fill(0.0));
+        let rows = self.rows;
+        for answer in 0..rows.len() {
+            rows.row(answer).each(|j, _| weights[j * count..][..count].fill(0.0));
         }
-        for (answer, own) in vectors.chunks_exact(count).enumerate() {
-            self.rows.row(answer).each(|j, x| add(x, own, &mut weights[j * count..][..count]));
-        }
+        dispatch(
+            #[inline(always)]
+            move || {
+                for (answer, own) in vectors.chunks_exact(count).enumerate() {
+                    rows.row(answer).each(
+                        #[inline(always)]
+                        |j, x| add(x, own, &mut weights[j * count..][..count]),
+                    );
+                }
+            },
+        );
     }
 }
 
 /// Computes target += scale·values.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn add(scale: f64, values: &[f64], target: &mut [f64]) {
     for (target, value) in target.iter_mut().zip(values) {
-        *target += scale * value;
+        *target = scale.mul_add(*value, *target);
     }
 }

@@ -14,8 +14,9 @@ impl Postings {
     pub(super) fn products(&self, x: Sparse<'_>) -> Vec<f64> {
         let mut products = vec![0.0; self.answers];
         for (feature, value) in x.index.iter().zip(x.value) {
-            for (answer, other) in self.lists.get(*feature as usize).into_iter().flatten() {
-                products[*answer as usize] += f64::from(*value) * f64::from(*other);
+            let value = f64::from(*value);
+            for (answer, other) in self.lists.get(*feature as usize).map_or(&[][..], Vec::as_slice) {
+                products[*answer as usize] += value * f64::from(*other);
             }
         }
         products

@@ -88,7 +88,7 @@ impl<'a> AnswerRows<'a> {
         match self.0 {
             RowSource::Rows(rows) => rows.row(answer).each(take),
             RowSource::Span(span) => span.row(answer).each(take),
-            RowSource::Dual(dual) => dual.rows().row(answer).each(take),
+            RowSource::Dual(dual) => dual.row(answer).each(take),
         }
     }
 
@@ -97,7 +97,7 @@ impl<'a> AnswerRows<'a> {
         match self.0 {
             RowSource::Rows(rows) => rows.row(answer).norm_squared(),
             RowSource::Span(span) => span.row(answer).norm_squared(),
-            RowSource::Dual(dual) => dual.rows().row(answer).norm_squared(),
+            RowSource::Dual(dual) => dual.row(answer).norm_squared(),
         }
     }
 }
