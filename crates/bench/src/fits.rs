@@ -1,7 +1,7 @@
 //! Fits of sparse text against scikit-learn's `LogisticRegression`, on the same rows, labels and penalty.
 //!
-//! `compare/fits.py` finds the minimum by another method. Our time counts only if our objective exceeds it by at most 10⁻⁶ of
-//! it, and scikit-learn is given the tolerance that does the same, or its default for the problem of many classes.
+//! `compare/fits.py` finds the minimum by another method. Our time counts only if our objective exceeds it by at most
+//! 10⁻⁶ of it. scikit-learn has the tolerance that achieves the same, or its default for the problems of many classes.
 
 use std::fs;
 use std::path::Path;
@@ -38,14 +38,14 @@ pub(crate) struct LabeledRows {
 struct FitCase {
     set: LabeledRows,
     strength: f64,
-    series: Vec<Series>,
+    series: Vec<FitSeries>,
     /// The numbers of answers at which objectives are checked; fits of every series have the same minima.
     checked: Vec<usize>,
 }
 
 /// Fits to the first answers, as many as each of these counts.
 #[derive(Clone)]
-struct Series {
+struct FitSeries {
     name: &'static str,
     /// The series of scikit-learn that it is compared with.
     counterpart: &'static str,
@@ -104,7 +104,7 @@ impl FitCase {
         let every: Vec<usize> = (first..=most).collect();
         let tenth: Vec<usize> = (first..=most).filter(|count| count % 10 == 0).collect();
         let (cold, warm) = ("fits/growing/cold", "fits/growing/warm");
-        let cold_fit = Series {
+        let cold_fit = FitSeries {
             name: cold,
             counterpart: cold,
             counts: tenth.clone(),
@@ -114,12 +114,12 @@ impl FitCase {
             bar: Some(THIRD),
         };
         let warm_fit =
-            Series { name: warm, counterpart: warm, counts: every, warm: true, adds: true, ..cold_fit.clone() };
+            FitSeries { name: warm, counterpart: warm, counts: every, warm: true, adds: true, ..cold_fit.clone() };
         let series = vec![
             cold_fit.clone(),
-            Series { name: "fits/growing/add-and-fit", adds: true, bar: None, ..cold_fit },
+            FitSeries { name: "fits/growing/add-and-fit", adds: true, bar: None, ..cold_fit },
             warm_fit.clone(),
-            Series { name: "fits/growing/chosen", chooses: true, bar: None, ..warm_fit },
+            FitSeries { name: "fits/growing/chosen", chooses: true, bar: None, ..warm_fit },
         ];
         let checked = tenth.into_iter().filter(|count| count % 50 == 0).collect();
         Self::new(set, series, checked)
@@ -128,7 +128,7 @@ impl FitCase {
     /// One cold fit to all rows.
     fn single(name: &'static str, set: LabeledRows) -> Self {
         let counts = vec![set.labels.len()];
-        let series = Series {
+        let series = FitSeries {
             name,
             counterpart: name,
             counts: counts.clone(),
@@ -140,7 +140,7 @@ impl FitCase {
         Self::new(set, vec![series], counts)
     }
 
-    fn new(set: LabeledRows, series: Vec<Series>, checked: Vec<usize>) -> Self {
+    fn new(set: LabeledRows, series: Vec<FitSeries>, checked: Vec<usize>) -> Self {
         let set = set.with_every_class_first();
         let norms: f64 = (0..set.rows.len()).map(|row| set.rows.row(row).norm_squared()).sum();
         let strength = norms / set.rows.len() as f64 / (SPREAD * SPREAD);
@@ -167,7 +167,7 @@ impl FitCase {
         Ok(self.series.iter().zip(times).map(|(series, ours)| Self::line(series, ours, &printed)).collect())
     }
 
-    fn line(series: &Series, ours: f64, printed: &Result<Printed, String>) -> Measurement {
+    fn line(series: &FitSeries, ours: f64, printed: &Result<Printed, String>) -> Measurement {
         let found = printed.as_ref().map_err(Clone::clone).and_then(|printed| {
             let theirs = printed.ns(series.counterpart).map_err(|error| error.to_string())?;
             let excess = printed.figure("ours", "excess").map_err(|error| error.to_string())?;
@@ -181,7 +181,7 @@ impl FitCase {
     }
 
     /// Returns the CPU nanoseconds per fit. The first series that does not choose λ notes θ at the checked counts.
-    fn fit(&self, series: &Series, thetas: &mut Vec<Vec<f64>>) -> anyhow::Result<f64> {
+    fn fit(&self, series: &FitSeries, thetas: &mut Vec<Vec<f64>>) -> anyhow::Result<f64> {
         let task = task::parse(self.set.kind.default_loss(), self.set.kind)?;
         let strength = (!series.chooses).then_some(self.strength);
         let empty = || Refit::new(&*task, true, self.set.rows.empty_like(), strength, 1);

@@ -25,7 +25,7 @@ impl CompactAnswers {
     /// Appends an answer.
     pub(super) fn push(&mut self, row: Sparse<'_>) {
         let known = self.features.len() as u32;
-        let (mut cells, mut new_cells): (Vec<(u32, f32)>, Vec<(u32, f32)>) = (vec![], vec![]);
+        let (mut cells, mut new_cells) = (vec![], vec![]);
         for (feature, value) in row.index.iter().zip(row.value) {
             let slot = self.slot(*feature);
             if slot < known { &mut cells } else { &mut new_cells }.push((slot, *value));

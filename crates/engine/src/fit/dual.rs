@@ -1,8 +1,8 @@
 //! Newton's method for several scores and more features than answers.
 //!
-//! A minimum has weights W = `XᵀA`, with a row of A for each answer. So vectors have as many numbers as the scores of all
-//! answers, however many features there are, and a pass is a product with the Gram matrix `XXᵀ`. Conjugate gradients in
-//! its metric take the same steps as in the space of W. Parameters are the intercepts, followed by A.
+//! A minimum has weights W = `XᵀA`, with a row of A for each answer. So vectors have one number for each score of an
+//! answer, for any number of features, and a pass is a product with the Gram matrix `XXᵀ`. Conjugate gradients in its
+//! metric take the same steps as in the space of W. Parameters are the intercepts, followed by A.
 
 use super::gram::DualRows;
 use super::newton::{MOST_STEPS, NewtonEnd, norm, product};

@@ -9,7 +9,7 @@ use crate::simd::{LANES, Simd, dispatch};
 
 /// The largest number of answers whose Gram matrix is stored.
 const MOST_IN_GRAM: usize = 4096;
-/// The work of a product with a stored Gram entry, relative to a product with a stored feature, which is a scattered one.
+/// The work of a product with a feature, whose weights are scattered in memory, in products with entries of the matrix.
 const FEATURE_WORK: usize = 8;
 /// The Gram matrix of fewer answers is stored in any case.
 const FEW: usize = 64;
