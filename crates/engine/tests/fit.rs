@@ -306,7 +306,8 @@ fn sparse(answers: u64, numbers: u64, dim: usize, classes: usize) -> (Rows, Vec<
         let at = 1000 * answer;
         let class = coin.below(at, classes);
         // Half of the features are frequent ones of the class.
-        let feature = |k: u64| if k % 2 == 0 { 10 * class + coin.below(at + k, 10) } else { coin.below(at + k, dim) };
+        let feature =
+            |k: u64| if k.is_multiple_of(2) { 10 * class + coin.below(at + k, 10) } else { coin.below(at + k, dim) };
         let mut index: Vec<u32> = (1..=numbers).map(|k| feature(k) as u32).collect();
         index.sort_unstable();
         index.dedup();
@@ -348,14 +349,9 @@ fn dual_parameters_find_the_minimum_of_the_features() {
         let model = Linear { outputs: 7, intercept };
         let problem =
             Problem { task: &*task, model, rows: (&rows).into(), labels: &labels, weights: &scaled, strength: 0.2 };
-        let size = |gradient: Vec<f64>| gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-        let free = |mut gradient: Vec<f64>| {
-            gradient[..7].iter_mut().for_each(|g| {
-                if !intercept {
-                    *g = 0.0
-                }
-            });
-            size(gradient)
+        let free = |gradient: Vec<f64>| {
+            let from = if intercept { 0 } else { 7 };
+            gradient[from..].iter().map(|g| g * g).sum::<f64>().sqrt()
         };
         assert!(free(problem.gradient(warm.theta())) < 1e-5, "{numbers} of {dim}");
         let halved: Vec<f64> = (0..130).map(|index| f64::from(u8::from(index % 2 == 0))).collect();
