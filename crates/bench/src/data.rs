@@ -9,14 +9,16 @@ const KEY_MODEL: u64 = 0x4528_21e6_38d0_1377;
 const KEY_COLUMN: u64 = 0xbe54_66cf_34e9_0c6c;
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
-fn hash_at(key: u64, time: u64) -> u64 {
+/// Returns the random bits of a purpose at a time.
+pub(crate) fn hash_at(key: u64, time: u64) -> u64 {
     let mut z = key.wrapping_add(time.wrapping_add(1).wrapping_mul(GOLDEN));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-fn unit(hash: u64) -> f64 {
+/// Returns a number in [0, 1) from random bits.
+pub(crate) fn unit(hash: u64) -> f64 {
     (hash >> 12) as f64 / (1_u64 << 52) as f64
 }
 

@@ -8,8 +8,11 @@ use crate::rows::{Row, Rows};
 use crate::task::Task;
 
 mod compact;
+mod dual;
 mod factor;
+mod gram;
 mod newton;
+mod postings;
 mod problem;
 mod span;
 mod strength;
@@ -22,6 +25,7 @@ pub(crate) use factor::dot;
 
 use compact::CompactAnswers;
 use factor::MOST_FACTORED;
+use gram::{DualRows, Gram};
 use newton::Newton;
 use span::{MOST_SPANNED, SpanAnswers};
 use strength::Strength;
@@ -34,15 +38,25 @@ pub struct Refit {
     rows: Rows,
     labels: Vec<f64>,
     items: Vec<u64>,
-    theta: Vec<f64>,
-    newton: Newton,
-    /// θ and the factor saved at the last fit that took part in choosing λ.
-    kept: (Vec<f64>, Newton),
+    state: FitState,
+    /// The state saved at the last fit that took part in choosing λ.
+    kept: FitState,
     strength: Strength,
     /// The answers by the features that occur in them, if the rows have many more.
     compact: Option<CompactAnswers>,
     /// The answers by their coordinates, if they are fewer than the features.
     span: Option<SpanAnswers>,
+    /// The products of sparse answers, if there are several scores. Then parameters are dual.
+    gram: Option<Gram>,
+}
+
+/// The state from which the next fit starts.
+#[derive(Clone, Debug, Default)]
+struct FitState {
+    theta: Vec<f64>,
+    newton: Newton,
+    /// The dual parameters, if there are any.
+    dual: Vec<f64>,
 }
 
 /// The error for a loss with kinks that a fit cannot smooth.
@@ -67,6 +81,8 @@ impl std::error::Error for NoFit {}
 
 /// The tolerance of fits: they end when ‖∇F‖ is below this times (1 + Σw).
 const TOLERANCE: f64 = 1e-9;
+/// The same for dual parameters, which converge more slowly near the end. F exceeds its minimum by a share below 10⁻¹⁰.
+const DUAL_TOLERANCE: f64 = 1e-8;
 
 /// Sparse rows with more features than this are fitted by the features that occur in answers.
 pub(crate) const MANY: usize = 4096;
@@ -83,16 +99,18 @@ impl Refit {
         let strength = Strength::new(strength, model.outputs, seed);
         let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(CompactAnswers::new);
         let span = (model.outputs == 1 && MOST_FACTORED < empty.dim()).then(SpanAnswers::default);
-        let newton = Newton::default();
-        let kept = (theta.clone(), newton.clone());
+        let is_dual = 1 < model.outputs && matches!(empty, Rows::Sparse(_)) && MOST_FACTORED < empty.dim();
+        let gram = is_dual.then(Gram::default);
+        let state = FitState { theta, newton: Newton::default(), dual: vec![0.0; model.outputs] };
+        let kept = state.clone();
         let (labels, items) = (vec![], vec![]);
-        Ok(Self { task, model, rows: empty, labels, items, theta, newton, kept, strength, compact, span })
+        Ok(Self { task, model, rows: empty, labels, items, state, kept, strength, compact, span, gram })
     }
 
-    /// Fits as version 0.1 did, for its runs: in the features themselves, never in the span of the answers, whose last
-    /// digits differ, and with its choice of λ.
+    /// Fits as version 0.1 did, for its runs: in the features themselves, never by coordinates or dual parameters, whose
+    /// last digits differ, and with its choice of λ.
     pub fn as_in_version_0_1(self) -> Self {
-        Self { span: None, strength: self.strength.as_in_version_0_1(), ..self }
+        Self { span: None, gram: None, strength: self.strength.as_in_version_0_1(), ..self }
     }
 
     /// Adds an answer. `item` is its index in the pool.
@@ -104,6 +122,16 @@ impl Refit {
         self.labels.push(label);
         self.items.push(item);
         self.extend_span();
+        self.extend_gram();
+    }
+
+    /// Adds the products of the last answer with all others.
+    fn extend_gram(&mut self) {
+        let Some(mut gram) = self.gram.take() else { return };
+        if let Rows::Sparse(rows) = self.fitted_rows() {
+            gram.push(rows.row(rows.len() - 1));
+        }
+        self.gram = Some(gram);
     }
 
     /// Adds the coordinates of the last answer. From some number of answers on, features are cheaper than coordinates.
@@ -113,7 +141,7 @@ impl Refit {
             span.push(self.fitted_rows());
             self.span = Some(span);
         } else {
-            (self.newton, self.kept.1) = (Newton::default(), Newton::default());
+            (self.state.newton, self.kept.newton) = (Newton::default(), Newton::default());
         }
     }
 
@@ -132,28 +160,40 @@ impl Refit {
         let share = if 0.0 < total { weights.len() as f64 / total } else { 0.0 };
         let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
         let mut theta = self.gathered();
-        let (mut newton, mut strength) = (std::mem::take(&mut self.newton), std::mem::take(&mut self.strength));
+        let mut newton = std::mem::take(&mut self.state.newton);
+        let mut strength = std::mem::take(&mut self.strength);
         let problem = self.problem(&weights);
         strength.choose(&problem, &self.items, &theta, &newton);
         let problem = Problem { strength: strength.now(), ..problem };
-        let mut ended = newton.minimize(&problem, &mut theta, TOLERANCE);
+        let tolerance = if self.gram.is_some() { DUAL_TOLERANCE } else { TOLERANCE };
+        let mut ended = newton.minimize(&problem, &mut theta, tolerance);
         if let Some(span) = &self.span {
             // The coordinates of nearly dependent answers are inexact. Usually this only checks the gradient.
             let rows = self.fitted_rows();
             theta = span.scatter(&theta, rows);
             ended = Newton::default().minimize(&Problem { rows: rows.into(), ..problem }, &mut theta, TOLERANCE);
         }
-        (self.newton, self.strength) = (newton, strength);
-        self.theta = self.scattered(theta);
+        (self.state.newton, self.strength) = (newton, strength);
+        let mut of_features = std::mem::take(&mut self.state.theta);
+        self.scatter(&theta, &mut of_features);
+        self.state.theta = of_features;
+        if self.gram.is_some() {
+            self.state.dual = theta;
+        }
         ended
     }
 
     /// Returns the minimization problem of the answers with these weights, in the fitted features.
     fn problem<'a>(&'a self, weights: &'a [f64]) -> Problem<'a> {
+        let rows = match (&self.span, &self.gram, self.fitted_rows()) {
+            (Some(span), ..) => AnswerRows::spanned(span),
+            (None, Some(gram), Rows::Sparse(rows)) => AnswerRows::dual(DualRows::new(rows, gram)),
+            (None, _, rows) => rows.into(),
+        };
         Problem {
             task: &*self.task,
             model: self.model,
-            rows: self.span.as_ref().map_or_else(|| self.fitted_rows().into(), AnswerRows::spanned),
+            rows,
             labels: &self.labels,
             weights,
             strength: self.strength.now(),
@@ -162,20 +202,24 @@ impl Refit {
 
     /// Saves the state from which fits after [`Self::go_back`] start.
     pub(crate) fn keep(&mut self) {
-        self.kept = (self.theta.clone(), self.newton.clone());
+        self.kept = self.state.clone();
     }
 
     /// Restores the saved state, as if there had been no fit since; the answers stay.
     pub(crate) fn go_back(&mut self) {
-        self.theta.clone_from(&self.kept.0);
-        self.newton.clone_from(&self.kept.1);
+        self.state.clone_from(&self.kept);
     }
 
-    /// Returns θ in the fitted features or coordinates.
+    /// Returns the parameters from which a fit starts, in the fitted features, in coordinates, or dual.
     fn gathered(&self) -> Vec<f64> {
+        if self.gram.is_some() {
+            let mut dual = self.state.dual.clone();
+            dual.resize((self.labels.len() + 1) * self.model.outputs, 0.0);
+            return dual;
+        }
         let theta = match &self.compact {
-            Some(compact) => compact.gather(&self.theta, self.model.outputs),
-            None => self.theta.clone(),
+            Some(compact) => compact.gather(&self.state.theta, self.model.outputs),
+            None => self.state.theta.clone(),
         };
         match &self.span {
             Some(span) => span.gather(&theta, self.fitted_rows()),
@@ -183,12 +227,17 @@ impl Refit {
         }
     }
 
-    /// Returns θ in all features, from the fitted ones.
-    fn scattered(&self, fitted: Vec<f64>) -> Vec<f64> {
-        let Some(compact) = &self.compact else { return fitted };
-        let mut theta = vec![0.0; self.theta.len()];
-        compact.scatter(&fitted, &mut theta, self.model.outputs);
-        theta
+    /// Writes the parameters of the features that occur in answers; all others are 0 already.
+    fn scatter(&self, fitted: &[f64], theta: &mut [f64]) {
+        let outputs = self.model.outputs;
+        match (&self.gram, &self.rows, &self.compact) {
+            (Some(gram), Rows::Sparse(rows), _) => {
+                theta[..outputs].copy_from_slice(&fitted[..outputs]);
+                DualRows::new(rows, gram).write_weights(&fitted[outputs..], outputs, &mut theta[outputs..]);
+            }
+            (.., Some(compact)) => compact.scatter(fitted, theta, outputs),
+            (.., None) => theta.copy_from_slice(fitted),
+        }
     }
 
     /// Returns the parameters fitted with other weights and the current λ, without changing the state.
@@ -202,11 +251,13 @@ impl Refit {
         let share = if 0.0 < total { counted / total } else { 0.0 };
         let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
         let mut theta = self.gathered();
-        self.newton.clone().minimize(&self.problem(&weights), &mut theta, COARSE);
+        self.state.newton.clone().minimize(&self.problem(&weights), &mut theta, COARSE);
         if let Some(span) = &self.span {
             theta = span.scatter(&theta, self.fitted_rows());
         }
-        self.scattered(theta)
+        let mut of_features = vec![0.0; self.state.theta.len()];
+        self.scatter(&theta, &mut of_features);
+        of_features
     }
 
     /// Returns the index of each answer in the pool.
@@ -231,7 +282,7 @@ impl Refit {
 
     /// Returns θ, intercepts first.
     pub fn theta(&self) -> &[f64] {
-        &self.theta
+        &self.state.theta
     }
 
     /// Returns the number of answers from which on a fit takes part in choosing λ.

@@ -62,6 +62,15 @@ pub trait Task: Debug + Send + Sync {
     /// descends even where the loss is not convex.
     fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]);
 
+    /// Replaces scores by as many numbers from which [`Self::curve_prepared`] is faster than [`Self::curve`]. By default
+    /// they stay as they are.
+    fn prepare_curve(&self, _scores: &mut [f64], _label: f64) {}
+
+    /// Applies the loss's second derivative like [`Self::curve`], to the same bits, after [`Self::prepare_curve`].
+    fn curve_prepared(&self, prepared: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
+        self.curve(prepared, label, direction, out);
+    }
+
     /// Computes the diagonal of the matrix of [`Self::curve`].
     fn curvatures(&self, scores: &[f64], label: f64, out: &mut [f64]) {
         let (mut unit, mut bent) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);

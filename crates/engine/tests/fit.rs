@@ -298,6 +298,84 @@ fn features_that_no_answer_has_do_not_change_the_fit() {
     assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-3);
 }
 
+/// Rows of a few among many features, with the labels of `classes` classes.
+fn sparse(answers: u64, numbers: u64, dim: usize, classes: usize) -> (Rows, Vec<f64>) {
+    let coin = Coin::new(6, "sparse");
+    let (mut rows, mut labels) = (Rows::Sparse(SparseRows::new(dim)), vec![]);
+    for answer in 0..answers {
+        let at = 1000 * answer;
+        let class = coin.below(at, classes);
+        // Half of the features are frequent ones of the class.
+        let feature =
+            |k: u64| if k.is_multiple_of(2) { 10 * class + coin.below(at + k, 10) } else { coin.below(at + k, dim) };
+        let mut index: Vec<u32> = (1..=numbers).map(|k| feature(k) as u32).collect();
+        index.sort_unstable();
+        index.dedup();
+        let value: Vec<f32> = (0..index.len()).map(|k| coin.unit(at + 500 + k as u64) as f32 + 0.1).collect();
+        rows.push(Row::Sparse(Sparse { index: &index, value: &value }));
+        labels.push(class as f64);
+    }
+    (rows, labels)
+}
+
+/// Several classes and more features than answers are fitted by dual parameters: while products of answers are stored, and
+/// beyond, with and without intercepts, after every answer or once. The minimum is that of the features.
+#[test]
+fn dual_parameters_find_the_minimum_of_the_features() {
+    for (numbers, dim, intercept) in [(3, 6000, true), (40, 6000, true), (40, 900, false)] {
+        let (rows, labels) = sparse(130, numbers, dim, 7);
+        let task = task::parse("cross-entropy", Labels::Classes(7)).unwrap();
+        let weights: Vec<f64> = (0..130).map(|i| [1.0, 0.5, 1.5, 0.0][i % 4]).collect();
+        let refit = || Refit::new(&*task, intercept, rows.empty_like(), Some(0.2), 1).unwrap();
+        let fitted = |mut refit: Refit, every: usize| {
+            for (index, label) in labels.iter().enumerate() {
+                refit.add(index as u64, rows.row(index), *label);
+                if (index + 1) % every == 0 {
+                    let ended = refit.fit(&weights[..=index]);
+                    assert!(ended.gradient < 1e-5, "{numbers} of {dim} at {index}: {ended:?}");
+                }
+            }
+            refit
+        };
+        let (warm, cold) = (fitted(refit(), 1), fitted(refit(), 130));
+        let by_features = fitted(refit().as_in_version_0_1(), 130);
+        // A common shift of all intercepts hardly changes F.
+        let difference = max_difference(warm.theta(), by_features.theta());
+        assert!(difference < 1e-4, "{numbers} of {dim}: {difference}");
+        let difference = max_difference(cold.theta(), by_features.theta());
+        assert!(difference < 1e-4, "{numbers} of {dim}: {difference}");
+        let share = 130.0 / weights.iter().sum::<f64>();
+        let scaled: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
+        let model = Linear { outputs: 7, intercept };
+        let problem =
+            Problem { task: &*task, model, rows: (&rows).into(), labels: &labels, weights: &scaled, strength: 0.2 };
+        let free = |gradient: Vec<f64>| {
+            let from = if intercept { 0 } else { 7 };
+            gradient[from..].iter().map(|g| g * g).sum::<f64>().sqrt()
+        };
+        assert!(free(problem.gradient(warm.theta())) < 1e-5, "{numbers} of {dim}");
+        let halved: Vec<f64> = (0..130).map(|index| f64::from(u8::from(index % 2 == 0))).collect();
+        let problem = Problem { weights: &halved, ..problem };
+        assert!(free(problem.gradient(&warm.fitted_to(&halved))) < 1e-3, "{numbers} of {dim}");
+    }
+}
+
+/// λ is chosen by the same losses with dual parameters as with features.
+#[test]
+fn dual_parameters_choose_the_same_strength() {
+    let (rows, labels) = sparse(150, 30, 5000, 4);
+    let task = task::parse("cross-entropy", Labels::Classes(4)).unwrap();
+    let chosen = |mut refit: Refit| {
+        for (index, label) in labels.iter().enumerate() {
+            refit.add(index as u64, rows.row(index), *label);
+            refit.fit(&vec![1.0; index + 1]);
+        }
+        refit.strength()
+    };
+    let refit = || Refit::new(&*task, true, rows.empty_like(), None, 3).unwrap();
+    assert_eq!(chosen(refit()), chosen(refit().as_in_version_0_1()));
+}
+
 /// If answers are many, a choice is spread over the following fits. It still ends near the λ that all answers choose at
 /// once, and a second identical run chooses the same λ, bit for bit.
 #[test]

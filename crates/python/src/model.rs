@@ -80,6 +80,15 @@ impl Task for Stoppable {
         self.task.curve(scores, label, direction, out);
     }
 
+    fn prepare_curve(&self, scores: &mut [f64], label: f64) {
+        self.task.prepare_curve(scores, label);
+    }
+
+    fn curve_prepared(&self, prepared: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
+        self.check_stop();
+        self.task.curve_prepared(prepared, label, direction, out);
+    }
+
     fn smooth(&self) -> Option<Box<dyn Task>> {
         None
     }

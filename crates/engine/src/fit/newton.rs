@@ -3,6 +3,7 @@
 //! From one answer to the next the Hessian hardly changes, so a few passes over the answers suffice. It is factored
 //! again only if they do not.
 
+use super::dual;
 use super::factor::Factor;
 use super::problem::{EvaluatedPoint, Problem};
 
@@ -23,7 +24,7 @@ pub struct NewtonEnd {
 }
 
 /// The limit of Newton steps; no fit that makes progress needs more.
-const MOST_STEPS: usize = 100;
+pub(super) const MOST_STEPS: usize = 100;
 /// The limit of passes for one step; beyond it the Hessian is factored again.
 const MOST_PASSES: usize = 10;
 /// The same for coordinates in a span, of which a pass is cheaper relative to a factor.
@@ -34,6 +35,9 @@ const MOST_PASSES_ALONG_DIAGONAL: usize = 250;
 impl Newton {
     /// Moves θ until ‖∇F‖ ≤ tolerance·(1 + Σw).
     pub(super) fn minimize(&mut self, problem: &Problem<'_>, theta: &mut [f64], tolerance: f64) -> NewtonEnd {
+        if let Some(rows) = problem.rows.as_dual() {
+            return dual::minimize(problem, rows, theta, tolerance);
+        }
         let total: f64 = problem.weights.iter().sum();
         let goal = tolerance * (1.0 + total);
         let mut at = problem.point(theta);
@@ -135,10 +139,10 @@ fn search(problem: &Problem<'_>, theta: &mut [f64], at: &EvaluatedPoint, directi
     None
 }
 
-fn norm(values: &[f64]) -> f64 {
+pub(super) fn norm(values: &[f64]) -> f64 {
     product(values, values).sqrt()
 }
 
-fn product(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn product(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,5 +1,7 @@
 //! The objective of a fit: F(θ) = Σ wᵢ·ℓ(θ; xᵢ, yᵢ) + λ/2·‖W‖² + [`INTERCEPT`]·λ/2·‖b‖².
 
+use super::dual;
+use super::gram::DualRows;
 use super::span::SpanAnswers;
 use crate::features::Features;
 use crate::linear::Linear;
@@ -26,7 +28,7 @@ pub struct Problem<'a> {
     pub strength: f64,
 }
 
-/// The features of answers, as rows or as coordinates in their span.
+/// The features of answers, as rows or as coordinates in their span; dual answers are rows with dual parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerRows<'a>(RowSource<'a>);
 
@@ -34,6 +36,7 @@ pub struct AnswerRows<'a>(RowSource<'a>);
 enum RowSource<'a> {
     Rows(&'a Rows),
     Span(&'a SpanAnswers),
+    Dual(DualRows<'a>),
 }
 
 impl<'a> From<&'a Rows> for AnswerRows<'a> {
@@ -48,11 +51,25 @@ impl<'a> AnswerRows<'a> {
         Self(RowSource::Span(span))
     }
 
-    /// Returns the number of features or coordinates.
+    /// Returns answers whose parameters are dual.
+    pub(super) fn dual(rows: DualRows<'a>) -> Self {
+        Self(RowSource::Dual(rows))
+    }
+
+    /// Returns the answers if their parameters are dual.
+    pub(super) fn as_dual(self) -> Option<DualRows<'a>> {
+        match self.0 {
+            RowSource::Dual(rows) => Some(rows),
+            RowSource::Rows(_) | RowSource::Span(_) => None,
+        }
+    }
+
+    /// Returns the number of features, coordinates or dual rows of parameters.
     fn dim(self) -> usize {
         match self.0 {
             RowSource::Rows(rows) => rows.dim(),
             RowSource::Span(span) => span.dim(),
+            RowSource::Dual(dual) => dual.len(),
         }
     }
 
@@ -71,6 +88,7 @@ impl<'a> AnswerRows<'a> {
         match self.0 {
             RowSource::Rows(rows) => rows.row(answer).each(take),
             RowSource::Span(span) => span.row(answer).each(take),
+            RowSource::Dual(dual) => dual.row(answer).each(take),
         }
     }
 
@@ -79,6 +97,7 @@ impl<'a> AnswerRows<'a> {
         match self.0 {
             RowSource::Rows(rows) => rows.row(answer).norm_squared(),
             RowSource::Span(span) => span.row(answer).norm_squared(),
+            RowSource::Dual(dual) => dual.row(answer).norm_squared(),
         }
     }
 }
@@ -87,6 +106,8 @@ impl<'a> AnswerRows<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Curvature {
     scores: Vec<f64>,
+    /// The scores prepared for [`Task::curve_prepared`].
+    prepared: Vec<f64>,
 }
 
 /// F and its gradient at one point.
@@ -101,8 +122,8 @@ impl Curvature {
     /// Applies w·∇²ℓ of one answer to a direction in its scores.
     pub(super) fn apply(&self, problem: &Problem<'_>, answer: usize, direction: &[f64], out: &mut [f64]) {
         let outputs = problem.model.outputs;
-        let scores = &self.scores[answer * outputs..][..outputs];
-        problem.task.curve(scores, problem.labels[answer], direction, out);
+        let prepared = &self.prepared[answer * outputs..][..outputs];
+        problem.task.curve_prepared(prepared, problem.labels[answer], direction, out);
         for value in out {
             *value *= problem.weights[answer];
         }
@@ -151,6 +172,7 @@ impl Problem<'_> {
             RowSource::Rows(Rows::Dense(rows)) => self.point_of(theta, rows.by_place()),
             RowSource::Rows(Rows::Sparse(rows)) => self.point_of(theta, |answer| rows.row(answer)),
             RowSource::Span(span) => self.point_of(theta, |answer| span.row(answer)),
+            RowSource::Dual(_) => unreachable!("dual parameters are evaluated in `dual.rs`"),
         }
     }
 
@@ -171,7 +193,17 @@ impl Problem<'_> {
             value += 0.5 * penalty * t * t;
             *g += penalty * t;
         }
-        EvaluatedPoint { value, gradient, curvature: Curvature { scores } }
+        let prepared = self.prepared(&scores);
+        EvaluatedPoint { value, gradient, curvature: Curvature { scores, prepared } }
+    }
+
+    /// Returns the scores of all answers, prepared for [`Task::curve_prepared`].
+    pub(super) fn prepared(&self, scores: &[f64]) -> Vec<f64> {
+        let mut prepared = scores.to_vec();
+        for (answer, scores) in prepared.chunks_exact_mut(self.model.outputs).enumerate() {
+            self.task.prepare_curve(scores, self.labels[answer]);
+        }
+        prepared
     }
 
     /// Applies the Hessian to a direction.
@@ -180,6 +212,7 @@ impl Problem<'_> {
             RowSource::Rows(Rows::Dense(rows)) => self.curve_of(curvature, direction, out, rows.by_place()),
             RowSource::Rows(Rows::Sparse(rows)) => self.curve_of(curvature, direction, out, |answer| rows.row(answer)),
             RowSource::Span(span) => self.curve_of(curvature, direction, out, |answer| span.row(answer)),
+            RowSource::Dual(_) => unreachable!("dual parameters are evaluated in `dual.rs`"),
         }
     }
 
@@ -205,13 +238,26 @@ impl Problem<'_> {
 
     /// Appends weight·loss of each answer with nonzero weight; these weights may differ from those of the fit.
     pub(super) fn add_losses(&self, theta: &[f64], weights: &[f64], losses: &mut Vec<f64>) {
-        let mut scores = vec![0.0; self.model.outputs];
+        let outputs = self.model.outputs;
+        let scores = match self.rows.0 {
+            RowSource::Rows(rows) => self.scores_of(theta, weights, |answer| rows.row(answer)),
+            RowSource::Span(span) => self.scores_of(theta, weights, |answer| span.row(answer)),
+            RowSource::Dual(dual) => dual::scores(dual, theta, outputs),
+        };
         for (answer, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-            match self.rows.0 {
-                RowSource::Rows(rows) => self.model.scores(theta, rows.row(answer), &mut scores),
-                RowSource::Span(span) => self.model.scores(theta, span.row(answer), &mut scores),
-            }
-            losses.push(weight * self.task.loss(&scores, self.labels[answer]));
+            losses.push(weight * self.task.loss(&scores[answer * outputs..][..outputs], self.labels[answer]));
         }
+    }
+
+    /// Returns the scores of answers; those with weight 0 are left at 0.
+    fn scores_of<X: Features>(&self, theta: &[f64], weights: &[f64], row: impl Fn(usize) -> X) -> Vec<f64> {
+        let outputs = self.model.outputs;
+        let mut scores = vec![0.0; outputs * weights.len()];
+        for (answer, scores) in scores.chunks_exact_mut(outputs).enumerate() {
+            if weights[answer] != 0.0 {
+                self.model.scores(theta, row(answer), scores);
+            }
+        }
+        scores
     }
 }

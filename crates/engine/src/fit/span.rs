@@ -4,8 +4,9 @@
 //! many coordinates as there are answers, with the same scores and the same ‖w‖². The basis is that of Gram and
 //! Schmidt: the coordinates of all answers are the Cholesky factor of their products x·y.
 
+use super::postings::Postings;
 use crate::features::Features;
-use crate::rows::Rows;
+use crate::rows::{Row, Rows};
 use crate::simd::dispatch;
 
 /// The largest number of answers that are fitted by coordinates; the work of a pass grows with the square.
@@ -23,8 +24,8 @@ pub(super) struct SpanAnswers {
     ends: Vec<usize>,
     /// For each coordinate, the answer that added it.
     basis: Vec<usize>,
-    /// The last answer's features in all columns, 0 between two calls.
-    scattered: Vec<f64>,
+    /// The index of sparse answers.
+    postings: Postings,
 }
 
 impl SpanAnswers {
@@ -32,10 +33,7 @@ impl SpanAnswers {
     pub(super) fn push(&mut self, rows: &Rows) {
         let answer = self.ends.len();
         let x = rows.row(answer);
-        self.scattered.resize(rows.dim(), 0.0);
-        x.add_to(1.0, &mut self.scattered);
-        let mut own: Vec<f64> = self.basis.iter().map(|other| rows.row(*other).dot(&self.scattered)).collect();
-        x.each(|j, _| self.scattered[j] = 0.0);
+        let mut own = self.products_with_basis(rows, x);
         self.substitute(&mut own);
         let length = x.norm_squared();
         let beyond = length - dot(&own, &own);
@@ -45,6 +43,21 @@ impl SpanAnswers {
         }
         self.coordinates.extend(own);
         self.ends.push(self.coordinates.len());
+    }
+
+    /// Returns the products of the last answer with those of the basis, and indexes it if it is sparse.
+    fn products_with_basis(&mut self, rows: &Rows, x: Row<'_>) -> Vec<f64> {
+        match x {
+            Row::Sparse(x) => {
+                let products = self.postings.products(x);
+                self.postings.push(x);
+                self.basis.iter().map(|other| products[*other]).collect()
+            }
+            Row::Dense(x) => {
+                let x: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
+                self.basis.iter().map(|other| rows.row(*other).dot(&x)).collect()
+            }
+        }
     }
 
     /// Returns the number of coordinates.
@@ -156,7 +169,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::{Row, Sparse, SparseRows};
+    use crate::rows::{Sparse, SparseRows};
 
     /// Rows 0 to 3 are independent, row 4 is twice row 1, and row 5 is the sum of rows 0 and 2.
     fn rows() -> Vec<Vec<(u32, f32)>> {

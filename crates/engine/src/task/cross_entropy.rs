@@ -46,11 +46,20 @@ impl Task for CrossEntropyTask {
         out[label as usize] = -out.iter().sum::<f64>();
     }
 
-    fn curve(&self, scores: &[f64], _label: f64, direction: &[f64], out: &mut [f64]) {
-        softmax_into(scores, out);
-        let mean: f64 = out.iter().zip(direction).map(|(p, u)| p * u).sum();
-        for (p, u) in out.iter_mut().zip(direction) {
-            *p *= u - mean;
+    fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
+        let mut probabilities = scores.to_vec();
+        self.prepare_curve(&mut probabilities, label);
+        self.curve_prepared(&probabilities, label, direction, out);
+    }
+
+    fn prepare_curve(&self, scores: &mut [f64], _label: f64) {
+        softmax(scores);
+    }
+
+    fn curve_prepared(&self, probabilities: &[f64], _label: f64, direction: &[f64], out: &mut [f64]) {
+        let mean: f64 = probabilities.iter().zip(direction).map(|(p, u)| p * u).sum();
+        for ((out, p), u) in out.iter_mut().zip(probabilities).zip(direction) {
+            *out = p * (u - mean);
         }
     }
 
@@ -87,13 +96,19 @@ pub(super) fn largest(scores: &[f64]) -> usize {
 
 /// Computes the softmax, shifted so that nothing overflows.
 pub(crate) fn softmax_into(scores: &[f64], out: &mut [f64]) {
+    out.copy_from_slice(scores);
+    softmax(out);
+}
+
+/// Replaces scores by their softmax.
+fn softmax(scores: &mut [f64]) {
     let top = scores[largest(scores)];
     let mut sum = 0.0;
-    for (p, score) in out.iter_mut().zip(scores) {
-        *p = (score - top).exp();
-        sum += *p;
+    for score in scores.iter_mut() {
+        *score = (*score - top).exp();
+        sum += *score;
     }
-    for p in out {
+    for p in scores {
         *p /= sum;
     }
 }

@@ -83,6 +83,14 @@ impl Task for MarginTask {
         out[0] = self.margin_curvature(label * scores[0]).max(0.0) * direction[0];
     }
 
+    fn prepare_curve(&self, scores: &mut [f64], label: f64) {
+        scores[0] = self.margin_curvature(label * scores[0]).max(0.0);
+    }
+
+    fn curve_prepared(&self, curvature: &[f64], _label: f64, direction: &[f64], out: &mut [f64]) {
+        out[0] = curvature[0] * direction[0];
+    }
+
     fn smooth(&self) -> Option<Box<dyn Task>> {
         let jumps = |kink: &f64| {
             let (before, after) = (self.loss.slope(kink - 1e-9), self.loss.slope(kink + 1e-9));
