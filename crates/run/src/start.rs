@@ -22,12 +22,14 @@ const NO_TEXTS: &str = "the data have no column of texts\n  name one with --text
 /// The largest number of characters of a text that messages show.
 const SHOWN_CHARS: usize = 40;
 
+/// A function that returns whether one of the texts of a row satisfies a condition.
+type AnyText<'a> = dyn Fn(usize, &dyn Fn(&str) -> bool) -> bool + 'a;
+
 /// The data in which a cold start looks for its first rows.
 pub(crate) struct StartData<'a> {
     pub(crate) encoder: &'a Encoder,
     pub(crate) rows: &'a Rows,
-    /// Returns whether one of the texts of a row satisfies a condition.
-    pub(crate) any_text: &'a dyn Fn(usize, &dyn Fn(&str) -> bool) -> bool,
+    pub(crate) any_text: &'a AnyText<'a>,
     /// Whether there are columns of texts.
     pub(crate) has_texts: bool,
     /// The predicted labels.

@@ -52,6 +52,7 @@ fn start_group(rows: &[usize], lasts: bool) -> StartGroup {
 
 #[test]
 fn rows_of_start_groups_are_drawn_in_proportion_to_u() {
+    const COINS: usize = 100_000;
     let rows = groups();
     let mut start = StartRows::default();
     start.add(start_group(&[0, 3, 4, 6, 7, 10], false));
@@ -62,7 +63,6 @@ fn rows_of_start_groups_are_drawn_in_proportion_to_u() {
         coverage.cover(&rows, row);
         retired.retire(row);
     }
-    const COINS: usize = 100_000;
     let (mut counts, mut us) = (vec![0.0; rows.len()], vec![f64::NAN; rows.len()]);
     for coin in 0..COINS {
         let at = (coin as f64 + 0.5) / COINS as f64;
@@ -118,7 +118,9 @@ fn start_groups_come_first_until_their_end() {
     // No row of a group is left: draws are those of the usual cold start.
     let usual = {
         let mut usual = Coverage::new(&rows, 1, &StartRows::default());
-        [30, 60, 1, 4].into_iter().for_each(|row| usual.cover(&rows, row));
+        for row in [30, 60, 1, 4] {
+            usual.cover(&rows, row);
+        }
         usual
     };
     for goal in [DrawGoal::Typical, DrawGoal::Far, DrawGoal::Uniform] {
