@@ -292,6 +292,29 @@ mod tests {
     }
 
     #[test]
+    fn a_run_continues_with_its_first_rows() {
+        let with = |words: Option<&str>, examples: &[&str]| LearnerSettings {
+            start_with: words.map(|words| words.parse().unwrap()),
+            start_like: examples.iter().map(|example| (*example).to_owned()).collect(),
+            ..LearnerSettings::default()
+        };
+        let text = |settings: &LearnerSettings| serde_json::to_string(settings).unwrap();
+        let before = with(Some("free,/x"), &["a prize"]);
+        for (stated, is_same) in [
+            (with(None, &[]), true),
+            (with(Some("free,/x"), &[]), true),
+            (with(None, &["a prize"]), true),
+            (with(Some("free"), &[]), false),
+            (with(None, &["prize"]), false),
+        ] {
+            let mut settings = stated;
+            settings.continue_from(&before);
+            assert_eq!(text(&settings) == text(&before), is_same);
+        }
+        assert!(!text(&LearnerSettings::default()).contains("start_"), "headers without first rows keep their bytes");
+    }
+
+    #[test]
     fn settings_keep_the_text_of_ledgers() {
         let default = serde_json::to_string(&LearnerSettings::default()).unwrap();
         assert!(default.contains(r#""step":"auto""#) && default.contains(r#""momentum":"none""#), "{default}");
