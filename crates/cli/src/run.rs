@@ -1,6 +1,7 @@
 //! The command line of runs: shared arguments, printed results, progress.
 
 pub(crate) mod settings;
+pub(crate) mod start;
 pub(crate) mod files;
 pub(crate) mod list;
 pub(crate) mod moved;

@@ -70,6 +70,11 @@ impl Cells {
         std::mem::take(&mut self.hidden)
     }
 
+    /// Returns whether there are columns to show or to compute digests of.
+    pub(crate) fn stores_any(&self) -> bool {
+        !self.names.is_empty() || !self.hidden.columns.is_empty()
+    }
+
     /// Returns the names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -194,37 +199,36 @@ fn spell(cell: CellValue<'_>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A sink that forwards cells to a recorder and stores those that are shown.
+/// A sink that forwards cells to a recorder and stores those of some columns.
 pub(crate) struct TeeSink<'a> {
     pub(crate) recorder: &'a mut RowRecorder,
-    pub(crate) keeper: CellRecorder<'a>,
+    pub(crate) keepers: Vec<CellRecorder<'a>>,
 }
 
 impl TeeSink<'_> {
     /// Returns, for each column, whether its cells are needed.
     pub(crate) fn needed_columns(&self) -> Vec<bool> {
-        self.recorder
-            .needed_columns()
-            .iter()
-            .zip(self.keeper.needed_columns())
-            .map(|(wanted, shown)| *wanted || shown)
-            .collect()
+        let mut needed = self.recorder.needed_columns();
+        for keeper in &self.keepers {
+            needed.iter_mut().zip(keeper.needed_columns()).for_each(|(needed, stored)| *needed |= stored);
+        }
+        needed
     }
 }
 
 impl Sink for TeeSink<'_> {
     fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
-        self.keeper.cell(column, cell)?;
+        self.keepers.iter_mut().try_for_each(|keeper| keeper.cell(column, cell))?;
         self.recorder.cell(column, cell)
     }
 
     fn end(&mut self) -> Result<(), DataFault> {
         self.recorder.end()?;
-        self.keeper.end()
+        self.keepers.iter_mut().try_for_each(CellRecorder::end)
     }
 
     fn discard(&mut self) {
-        self.keeper.discard();
+        self.keepers.iter_mut().for_each(CellRecorder::discard);
         self.recorder.discard();
     }
 }

@@ -10,7 +10,7 @@ use crate::encoder::{Coding, Encoder};
 use crate::error::DataFault;
 use crate::record::{RawRows, RowRecorder};
 use crate::scaling::{self, ColumnScale, NumberTransform, RowTransform};
-use crate::text::{self, Frequencies};
+use crate::text::{self, Frequencies, Grams};
 
 impl Encoder {
     /// Fits on the raw rows of a recorder. Replaces the provisional codes of categories in them by the final ones.
@@ -44,6 +44,26 @@ impl Encoder {
             self.frequencies = count(&table.sparse);
         }
         self.dim = if self.has_features() { table.sparse.dim() } else { self.width_in_all() };
+    }
+
+    /// Encodes a text as if it were the cell of every text column, and all other cells were empty. Returns features with
+    /// their values; `None` if no column has texts or the text has no words.
+    pub fn encode_text(&self, text: &str) -> Option<Vec<(u32, f32)>> {
+        let mut found = vec![];
+        for column in self.text_columns() {
+            Grams::new(&column, self.hash_bits).count(text, &mut found);
+        }
+        if found.is_empty() {
+            return None;
+        }
+        found.sort_unstable();
+        let same: Vec<&[u32]> = found.chunk_by(|one, next| one == next).collect();
+        let index: Vec<u32> = same.iter().map(|same| same[0]).collect();
+        let counts: Vec<f32> = same.iter().map(|same| same.len() as f32).collect();
+        let mut values = vec![];
+        text::weigh(&index, &counts, &self.frequencies.weights(self.hash_bits), &mut values);
+        let first = self.plan().hashed as u32;
+        Some(index.into_iter().map(|feature| first + feature).zip(values).collect())
     }
 
     /// Precomputes what is needed to encode many rows.

@@ -338,7 +338,13 @@ impl Encoder {
         self.fields.iter().any(|field| field.coding == Coding::Features)
     }
 
-    pub(crate) fn has_text(&self) -> bool {
+    /// Returns the names of the columns with texts.
+    pub(crate) fn text_columns(&self) -> Vec<String> {
+        self.fields.iter().filter(|field| field.coding == Coding::Text).map(|field| field.column.clone()).collect()
+    }
+
+    /// Returns whether a column has texts.
+    pub fn has_text(&self) -> bool {
         self.fields.iter().any(|field| field.coding == Coding::Text)
     }
 

@@ -35,6 +35,7 @@ mod anomalies;
 mod encode;
 mod batch;
 mod cells;
+mod stored_cells;
 mod stream;
 pub mod pool;
 
@@ -47,4 +48,5 @@ pub use input::Input;
 pub use label::LabelKind;
 pub use options::{Missing, ReadOptions, RequiredLabels, TableLocation};
 pub use source::BadRows;
-pub use stream::{Loaded, RowStream, load, load_cells, load_shown, load_shown_and_hidden, load_with};
+pub use stored_cells::{StoredCells, StoredColumns};
+pub use stream::{Loaded, RowStream, load, load_cells, load_shown, load_with, load_with_cells};

@@ -26,6 +26,8 @@ pub struct ReadOptions {
     pub vectors: Vec<String>,
     /// Columns that are ignored.
     pub ignore: Vec<String>,
+    /// The column with predicted labels, which are not features.
+    pub predictions: Option<String>,
     /// The classes in this order; by default, those found in the file.
     pub classes: Option<Vec<String>>,
     /// The class that is coded +1; by default, the later one of two.
@@ -60,6 +62,7 @@ impl Default for ReadOptions {
             categories: vec![],
             vectors: vec![],
             ignore: vec![],
+            predictions: None,
             classes: None,
             positive: None,
             required_labels: RequiredLabels::Any,

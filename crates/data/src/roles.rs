@@ -91,13 +91,14 @@ fn specified(
     options: &ReadOptions,
 ) -> Result<Vec<Option<Role>>, DataFault> {
     let mut roles: Vec<Option<Role>> = vec![None; columns.len()];
-    let flags: [(&str, &[String], Role); 6] = [
+    let flags: [(&str, &[String], Role); 7] = [
         ("--label", options.label.as_slice(), Role::Label),
         ("--id", options.id.as_slice(), Role::Id),
         ("--text", &options.text, Role::Text),
         ("--numbers", &options.numbers, Role::Number),
         ("--categories", &options.categories, Role::Category),
         ("--ignore", &options.ignore, Role::Ignored),
+        ("--predictions", options.predictions.as_slice(), Role::Ignored),
     ];
     let mut specified = vec![];
     for (flag, names, role) in flags {

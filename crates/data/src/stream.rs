@@ -15,6 +15,7 @@ use crate::record::RowRecorder;
 use crate::roles::{Role, Roles};
 use crate::sample::{ColumnStatistics, SampleStatistics};
 use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink, Source};
+use crate::stored_cells::{StoredCells, StoredColumns};
 
 /// The number of records, and of bytes, from which roles are guessed.
 const SAMPLE_RECORDS: usize = 1000;
@@ -37,33 +38,25 @@ pub struct Loaded {
 
 /// Reads a whole file and fits an encoder on it. Needs little more memory than the rows of numbers take.
 pub fn load(input: &Input, options: &ReadOptions) -> Result<Loaded, DataError> {
-    read_all(input, options, None)
+    Ok(load_with_cells(input, options, StoredColumns::default())?.0)
 }
 
 /// Reads a whole file and also returns the cells of the shown columns: those named, or all that can be shown.
 pub fn load_shown(input: &Input, options: &ReadOptions, shown: &[String]) -> Result<(Loaded, Cells), DataError> {
-    load_shown_and_hidden(input, options, shown, None)
+    let columns = StoredColumns { shown: Some(shown), ..StoredColumns::default() };
+    let (loaded, cells) = load_with_cells(input, options, columns)?;
+    Ok((loaded, cells.shown))
 }
 
-/// Does the same, with digests of the named hidden columns instead of the default ones.
-pub fn load_shown_and_hidden(
+/// Reads a whole file, fits an encoder on it, and also returns the cells of some columns.
+pub fn load_with_cells(
     input: &Input,
     options: &ReadOptions,
-    shown: &[String],
-    hidden: Option<&[String]>,
-) -> Result<(Loaded, Cells), DataError> {
-    let mut cells = Cells::default();
-    let loaded = read_all(input, options, Some(CellsToStore { cells: &mut cells, shown, hidden }))?;
+    columns: StoredColumns<'_>,
+) -> Result<(Loaded, StoredCells), DataError> {
+    let mut cells = StoredCells::default();
+    let loaded = read_all(input, options, columns, &mut cells)?;
     Ok((loaded, cells))
-}
-
-/// The cells to store while a file is read.
-struct CellsToStore<'a> {
-    cells: &'a mut Cells,
-    /// The columns to show; if empty, all that can be shown.
-    shown: &'a [String],
-    /// The hidden columns whose digests are stored; `None` for all feature columns.
-    hidden: Option<&'a [String]>,
 }
 
 /// Reads only the cells of some columns of a file.
@@ -77,11 +70,16 @@ pub fn load_cells(input: &Input, options: &ReadOptions, columns: &[String]) -> R
     Ok(cells)
 }
 
-fn read_all(input: &Input, options: &ReadOptions, shown: Option<CellsToStore<'_>>) -> Result<Loaded, DataError> {
+fn read_all(
+    input: &Input,
+    options: &ReadOptions,
+    columns: StoredColumns<'_>,
+    cells: &mut StoredCells,
+) -> Result<Loaded, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let guess = GuessedRoles::new(&opener, options, SAMPLE_RECORDS)?;
     let source = opener.play(&guess.columns)?;
-    let mut fitted = guess.fit(source, options, usize::MAX, opener.file(), shown)?;
+    let mut fitted = guess.fit(source, options, usize::MAX, opener.file(), (columns, cells))?;
     let batch = fitted.take(opener.file())?;
     if let Some(column) = &fitted.encoder.id {
         batch.ids.check_unique(opener.file(), column)?;
@@ -120,7 +118,8 @@ impl RowStream {
         let guess = GuessedRoles::new(&opener, options, options.warm_up.clamp(1, SAMPLE_RECORDS))?;
         let columns = guess.columns.clone();
         let source = opener.look(&columns)?;
-        let fitted = guess.fit(source, options, options.warm_up.max(1), opener.file(), None)?;
+        let nothing = (StoredColumns::default(), &mut StoredCells::default());
+        let fitted = guess.fit(source, options, options.warm_up.max(1), opener.file(), nothing)?;
         Self::new(fitted.encoder, &opener, &columns, options)
     }
 
@@ -391,7 +390,7 @@ impl GuessedRoles {
         options: &ReadOptions,
         limit: usize,
         file: &str,
-        shown: Option<CellsToStore<'_>>,
+        (columns, cells): (StoredColumns<'_>, &mut StoredCells),
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
         let of_file = |fault: DataFault| fault.of_file(file);
@@ -400,15 +399,15 @@ impl GuessedRoles {
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
         let most = (limit < usize::MAX).then_some(MAX_FAULTY_RECORDS);
         let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
-        let read = if let Some(CellsToStore { cells, shown, hidden }) = shown {
-            let new = Cells::new(&*source, shown).map_err(of_file)?;
-            *cells = new.with_hidden(hidden, &encoder, !shown.is_empty());
-            let mut tee = TeeSink { recorder: &mut recorder, keeper: CellRecorder::new(cells, source.columns()) };
-            source.select(&tee.needed_columns());
-            source.read(limit, &mut tee, &mut bad)
-        } else {
+        *cells = StoredCells::new(&*source, columns, &encoder).map_err(of_file)?;
+        let keepers = cells.recorders(source.columns());
+        let read = if keepers.is_empty() {
             source.select(&recorder.needed_columns());
             source.read(limit, &mut recorder, &mut bad)
+        } else {
+            let mut tee = TeeSink { recorder: &mut recorder, keepers };
+            source.select(&tee.needed_columns());
+            source.read(limit, &mut tee, &mut bad)
         };
         if recorder.table.len == 0 {
             read.map_err(|error| BadRows::correct_hint(error, &mut *source, &mut recorder))?;

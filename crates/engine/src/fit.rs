@@ -107,10 +107,15 @@ impl Refit {
         Ok(Self { task, model, rows: empty, labels, items, state, kept, strength, compact, span, gram })
     }
 
-    /// Fits as version 0.1 did, for its runs: in the features themselves, never by coordinates or dual parameters, whose
-    /// last digits differ, and with its choice of λ.
+    /// Fits in the features themselves, never by coordinates or dual parameters. The minimum is the same, but not its
+    /// last digits.
+    pub fn by_features(self) -> Self {
+        Self { span: None, gram: None, ..self }
+    }
+
+    /// Fits as version 0.1 did, for its runs: in the features themselves, and with its choice of λ.
     pub fn as_in_version_0_1(self) -> Self {
-        Self { span: None, gram: None, strength: self.strength.as_in_version_0_1(), ..self }
+        Self { strength: self.strength.as_in_version_0_1(), ..self }.by_features()
     }
 
     /// Adds an answer. `item` is its index in the pool.

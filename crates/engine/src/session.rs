@@ -3,8 +3,9 @@
 //! A session is a state machine without clock, disk or threads. Times are arguments; events are returned as
 //! [`SessionEvent`] to be recorded, and the state is the fold of these. Training runs elsewhere: [`Session::fit_job`]
 //! is a job for a [`BackgroundFitter`], and [`Session::adopt`] takes its result, so that no annotator waits. An item is
-//! drawn in proportion to its U under the current model, or its cold start, among all items not drawn before. So the probability of every
-//! draw is exact, whoever was asked and whenever the model changed.
+//! drawn in proportion to its U under the current model, or its cold start, among all items not drawn before. So the
+//! probability of every draw is exact, whoever was asked and whenever the model changed. Only draws of the most uncertain
+//! item ([`Draw::Top`](crate::pool::Draw::Top)) have none.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -90,7 +91,7 @@ pub struct LearningCurvePoint {
 /// # use querist_engine::fit::Refit;
 /// # use querist_engine::learner::Learner;
 /// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-/// # use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings};
+/// # use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings, StartRows};
 /// # use querist_engine::session::LabelingPool;
 /// # use querist_engine::step::{StepSize, Steps};
 /// # use querist_engine::stop::StopRule;
@@ -119,7 +120,9 @@ pub struct LearningCurvePoint {
 /// #     hidden: vec![],
 /// #     imported: vec![],
 /// #     changed_imports: vec![],
+/// #     draw: Draw::Scan,
 /// #     cold_draws: ColdDraws::Random,
+/// #     start: StartRows::default(),
 /// #     learner: Box::new(learner),
 /// #     stop: StopRule::Budget(4),
 /// # };
@@ -399,11 +402,11 @@ fn drawn(row: RowId, ask: &AskState) -> Drawn {
     Drawn {
         row: row.0,
         uncertainty,
-        probability: Some(ask.draw.probability()),
+        probability: ask.draw.probability(),
         tries: 0,
-        inverse_rate: left as f64 / total,
+        inverse_rate: ask.draw.inverse_rate(),
         fallback: false,
-        rate: Some(total / left as f64),
+        rate: total.map(|total| total / left as f64),
         scale: None,
         least,
     }

@@ -338,7 +338,7 @@ fn dual_parameters_find_the_minimum_of_the_features() {
             refit
         };
         let (warm, cold) = (fitted(refit(), 1), fitted(refit(), 130));
-        let by_features = fitted(refit().as_in_version_0_1(), 130);
+        let by_features = fitted(refit().by_features(), 130);
         // A common shift of all intercepts hardly changes F.
         let difference = max_difference(warm.theta(), by_features.theta());
         assert!(difference < 1e-4, "{numbers} of {dim}: {difference}");
@@ -373,7 +373,7 @@ fn dual_parameters_choose_the_same_strength() {
         refit.strength()
     };
     let refit = || Refit::new(&*task, true, rows.empty_like(), None, 3).unwrap();
-    assert_eq!(chosen(refit()), chosen(refit().as_in_version_0_1()));
+    assert_eq!(chosen(refit()), chosen(refit().by_features()));
 }
 
 /// If answers are many, a choice is spread over the following fits. It still ends near the λ that all answers choose at

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool};
+use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, StartRows};
 use querist_engine::session::{LabelingPool, Session, SessionSettings};
 use querist_engine::step::StepSize;
 use querist_engine::stop::{GAIN_BATCH, StopRule};
@@ -137,7 +137,9 @@ impl LearnerBuilder {
             hidden: vec![],
             imported: vec![],
             changed_imports: vec![],
+            draw: Draw::Scan,
             cold_draws,
+            start: StartRows::default(),
             learner,
             stop: StopRule::Gain { batch: GAIN_BATCH, below: GAIN },
         };

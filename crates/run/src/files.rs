@@ -24,6 +24,9 @@ pub struct FileSettings {
     pub vectors: Vec<String>,
     /// Columns to skip
     pub ignore: Vec<String>,
+    /// A column with a predicted label of each row, from which a cold start draws every class early
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub predictions: Option<String>,
     /// The classes, in order [default: as found]
     pub labels: Option<Vec<String>>,
     /// Of two classes, the one that counts as +1 [default: the later]
@@ -57,6 +60,7 @@ impl Default for FileSettings {
             categories: vec![],
             vectors: vec![],
             ignore: vec![],
+            predictions: None,
             labels: None,
             positive: None,
             format: None,
@@ -88,6 +92,7 @@ impl FileSettings {
             categories: distinct("--categories", &self.categories)?,
             vectors: distinct("--vectors", &self.vectors)?,
             ignore: distinct("--ignore", &self.ignore)?,
+            predictions: self.predictions.clone(),
             classes: self.labels.as_deref().map(|list| distinct("--labels", list)).transpose()?,
             positive: self.positive.as_deref().map(|class| class.trim().to_owned()),
             required_labels: required_labels(loss),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use querist_data::Encoder;
 use querist_engine::pool::NEAR_FACTOR;
-use querist_engine::session::{DrawTerms, RecordedBin, Response};
+use querist_engine::session::{RecordedBin, Response};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
 use serde_json::Value;
@@ -151,8 +151,8 @@ impl History {
     fn read_session(&mut self, ledger: &Ledger) -> Result<()> {
         let record = AnswerRecord::read(ledger)?;
         for ask in record.asks.values() {
-            let DrawTerms { uncertainty, total, left, .. } = ask.draw;
-            self.draws.push(HistoryDraw { uncertainty, inverse_rate: left as f64 / total, is_cold: ask.is_cold });
+            let (uncertainty, inverse_rate) = (ask.draw.uncertainty, ask.draw.inverse_rate());
+            self.draws.push(HistoryDraw { uncertainty, inverse_rate, is_cold: ask.is_cold });
         }
         let active = record.answers.iter().filter(|answer| answer.is_active);
         self.labels.extend(active.filter_map(|answer| match answer.response {

@@ -33,6 +33,7 @@ pub mod stream;
 pub mod live;
 pub mod pool;
 pub mod precision;
+pub mod start;
 mod model;
 pub mod select;
 pub mod entrants;

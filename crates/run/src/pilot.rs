@@ -45,10 +45,10 @@ pub fn pool(ledger: &Ledger, header: &Value) -> Result<(RunLearner, Option<f64>)
     Ok((learner, rates.mean()))
 }
 
-/// Returns the mean of U over the draws of a labeling session by its rule; `None` before the first.
+/// Returns the mean of U over the draws of a labeling session by its rule; `None` if none has a probability.
 pub fn session_rate(record: &AnswerRecord) -> Option<f64> {
     let by_rule = record.asks.values().filter(|ask| !ask.is_cold);
-    let rates: Vec<f64> = by_rule.map(|ask| ask.draw.total / ask.draw.left as f64).collect();
+    let rates: Vec<f64> = by_rule.filter_map(|ask| Some(ask.draw.total? / ask.draw.left as f64)).collect();
     (!rates.is_empty()).then(|| mean(&rates))
 }
 

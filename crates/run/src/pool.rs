@@ -8,11 +8,13 @@ mod test_rows;
 
 use std::path::PathBuf;
 
-use querist_data::{Batch, Encoder, Loaded, load};
+use querist_data::{Batch, Encoder, Loaded, StoredCells, StoredColumns, load_with_cells};
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::learner::{Diverged, Learner};
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, RefitPool, Replacement};
+use querist_engine::pool::{
+    AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, RefitPool, Replacement, StartRows,
+};
 use querist_engine::scorer::Score;
 use querist_engine::stop::StopRule;
 use serde_json::{Value, json};
@@ -28,6 +30,7 @@ use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
 use crate::settings::LearnerSettings;
+use crate::start::{StartData, StartFound};
 use crate::step::{self, StepContext};
 use crate::written::Written;
 use curve::{Diary, is_milestone};
@@ -126,11 +129,19 @@ pub struct PoolRun {
 impl PoolRun {
     /// Reads the pool and opens the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &PoolRunSettings, monitor: &dyn Monitor) -> Result<Self> {
-        let learner = record::with_recorded_defaults(&settings.learner, &settings.recording)?;
-        let settings = &PoolRunSettings { learner, ..settings.clone() };
+        let given = (&settings.learner, &settings.files);
+        let (learner, files) = record::with_recorded_defaults(given, &settings.recording)?;
+        let settings = &PoolRunSettings { learner, files, ..settings.clone() };
         let stop = settings.stop.as_deref().cloned();
         let options = settings.files.options(settings.learner.loss.as_deref())?;
-        let mut loaded = monitor.wait("reading the pool", || load(&input(&settings.data), &options))?;
+        let stored = StoredColumns {
+            texts: settings.learner.start_with.is_some(),
+            predictions: settings.files.predictions.as_deref(),
+            ..StoredColumns::default()
+        };
+        let read = || load_with_cells(&input(&settings.data), &options, stored);
+        let (mut loaded, cells) = monitor.wait("reading the pool", read)?;
+        let start = find_start(settings, &loaded, &cells, monitor)?;
         let mut test = match &settings.test {
             Some(path) => {
                 let rows = monitor.wait("reading the test rows", || TestRows::load(path, &loaded.encoder, &options));
@@ -146,14 +157,13 @@ impl PoolRun {
                 test.renumber(narrow);
             }
         }
-        Self::begin(settings, loaded, narrow, test, stop, monitor)
+        Self::begin(settings, (loaded, start), (narrow, test), stop, monitor)
     }
 
     fn begin(
         settings: &PoolRunSettings,
-        loaded: Loaded,
-        narrow: Option<Narrow>,
-        test: Option<TestRows>,
+        (loaded, start): (Loaded, StartRows),
+        (narrow, test): (Option<Narrow>, Option<TestRows>),
         stop: Option<StopRule>,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
@@ -162,6 +172,9 @@ impl PoolRun {
         stop.iter().try_for_each(|rule| stop::check(rule, build::labels(&encoder)?))?;
         let resolved = resolve(settings, &encoder, &pool)?;
         let mut learner = learner(settings, &resolved, &pool)?;
+        if let RunLearner::Refit(learner) = &mut learner {
+            learner.set_start_rows(start);
+        }
         let (loss, rule) = (learner.learner().task().name().to_owned(), learner.rules().rule.name());
         let keeps_loss = settings.learner.importance || settings.fit == Some(Objective::Original);
         let warning = build::warning(learner.rules(), resolved.labels, &loss).filter(|_| !keeps_loss);
@@ -331,6 +344,29 @@ impl PoolRun {
     pub fn skipped_test_rows(&self) -> u64 {
         self.test.as_ref().map_or(0, TestRows::skipped)
     }
+}
+
+/// Finds the rows that the cold start draws first, and notifies the monitor.
+fn find_start(
+    settings: &PoolRunSettings,
+    loaded: &Loaded,
+    cells: &StoredCells,
+    monitor: &dyn Monitor,
+) -> Result<StartRows> {
+    let found = StartFound::find(
+        &settings.learner,
+        &StartData {
+            encoder: &loaded.encoder,
+            rows: &loaded.batch.rows,
+            any_text: &|row, is_match| cells.texts.row(row).any(is_match),
+            has_texts: !cells.texts.names().is_empty(),
+            predictions: &cells.predictions,
+            removed: &[],
+            noun: "row",
+        },
+    )?;
+    found.announce()?.iter().for_each(|notice| monitor.on_notice(notice));
+    Ok(found.rows)
 }
 
 /// Returns the notes on the data, which must be the same when the run is resumed.

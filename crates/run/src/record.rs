@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::error::{Context, Result, bail};
 use crate::event::{RecordedDraw, RunEvent, Sums};
+use crate::files::FileSettings;
 use crate::monitor::Monitor;
 use crate::settings::LearnerSettings;
 
@@ -211,15 +212,21 @@ pub fn open(path: &Path, header: &Value, recording: &Recording) -> Result<Opened
 }
 
 /// Returns the settings with the defaults of the ledger to resume, if there is one.
-pub fn with_recorded_defaults(settings: &LearnerSettings, recording: &Recording) -> Result<LearnerSettings> {
+pub fn with_recorded_defaults(
+    (settings, files): (&LearnerSettings, &FileSettings),
+    recording: &Recording,
+) -> Result<(LearnerSettings, FileSettings)> {
     let path = recording.ledger.as_deref().filter(|path| recording.resume && path.exists());
-    let Some(path) = path else { return Ok(settings.clone()) };
+    let (mut settings, mut files) = (settings.clone(), files.clone());
+    let Some(path) = path else { return Ok((settings, files)) };
     let header: Value = serde_json::from_str(open_ledger(path, recording)?.header())?;
     let before: LearnerSettings =
         serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
-    let mut settings = settings.clone();
     settings.continue_from(&before);
-    Ok(settings)
+    if files.predictions.is_none() {
+        files.predictions = header["files"]["predictions"].as_str().map(str::to_owned);
+    }
+    Ok((settings, files))
 }
 
 fn open_ledger(path: &Path, recording: &Recording) -> Result<Ledger> {

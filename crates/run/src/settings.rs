@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, bail};
 use crate::precision::PrecisionSetting;
+use crate::start::TextPattern;
 use crate::step::{self, StepName};
 use crate::written::Written;
 
@@ -51,6 +52,12 @@ pub struct LearnerSettings {
     /// The draws of a cold start: coverage or random [default: coverage; random for a rule that draws uniformly]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cold_start: Option<Written<ColdDraws>>,
+    /// Words, or a regular expression, that the first rows of a cold start contain
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub start_with: Option<Written<TextPattern>>,
+    /// Texts that the first rows of a cold start resemble
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub start_like: Vec<String>,
     /// The wanted precision of an estimate, for which more draws are spread evenly
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub precision: Option<Written<PrecisionSetting>>,
@@ -130,6 +137,8 @@ impl Default for LearnerSettings {
             warm_rule: None,
             warm_labels: None,
             cold_start: None,
+            start_with: None,
+            start_like: vec![],
             precision: None,
             seed: 0,
             defaults: Defaults::default(),
@@ -173,11 +182,17 @@ impl LearnerSettings {
     }
 
     /// Takes the defaults and the cold start of the run to continue, unless another cold start is set, and the number of
-    /// labels of an equal precision.
+    /// labels of an equal precision. The first rows of the cold start are those of the run, unless others are set.
     pub fn continue_from(&mut self, before: &Self) {
         self.defaults = before.defaults;
         if self.cold_start.is_none() || self.cold_draws() == before.cold_draws() {
             self.cold_start.clone_from(&before.cold_start);
+        }
+        if self.start_with.is_none() {
+            self.start_with.clone_from(&before.start_with);
+        }
+        if self.start_like.is_empty() {
+            self.start_like.clone_from(&before.start_like);
         }
         if let (Some(now), Some(before)) = (&mut self.precision, &before.precision)
             && (&now.class, now.half_width) == (&before.class, before.half_width)
@@ -274,6 +289,29 @@ mod tests {
         }
         let uniform = LearnerSettings { rule: Some("constant".to_owned()), ..LearnerSettings::default() };
         assert_eq!(uniform.cold_draws(), ColdDraws::Random);
+    }
+
+    #[test]
+    fn a_run_continues_with_its_first_rows() {
+        let with = |words: Option<&str>, examples: &[&str]| LearnerSettings {
+            start_with: words.map(|words| words.parse().unwrap()),
+            start_like: examples.iter().map(|example| (*example).to_owned()).collect(),
+            ..LearnerSettings::default()
+        };
+        let text = |settings: &LearnerSettings| serde_json::to_string(settings).unwrap();
+        let before = with(Some("free,/x"), &["a prize"]);
+        for (stated, is_same) in [
+            (with(None, &[]), true),
+            (with(Some("free,/x"), &[]), true),
+            (with(None, &["a prize"]), true),
+            (with(Some("free"), &[]), false),
+            (with(None, &["prize"]), false),
+        ] {
+            let mut settings = stated;
+            settings.continue_from(&before);
+            assert_eq!(text(&settings) == text(&before), is_same);
+        }
+        assert!(!text(&LearnerSettings::default()).contains("start_"), "headers without first rows keep their bytes");
     }
 
     #[test]

@@ -121,7 +121,7 @@ fn reopen(folder: &Path, answers: u64) {
     let name: Arc<str> = "Ada".into();
     for first in (1..=answers).step_by(10_000) {
         let events = (first..(first + 10_000).min(answers + 1)).flat_map(|ask| {
-            let odds = DrawTerms { uncertainty: 1.0, total: answers as f64, left: answers as usize, least: 1.0 };
+            let odds = DrawTerms { uncertainty: 1.0, total: Some(answers as f64), left: answers as usize, least: 1.0 };
             let predicted = |label, probability| PredictedLabel { label: LabelValue(label), probability };
             let guess = ModelPrediction { likeliest: vec![predicted(1.0, 0.6), predicted(-1.0, 0.4)], labels: 100 };
             let (id, annotator) = (Arc::clone(&pool.ids[ask as usize - 1]), Arc::clone(&name));

@@ -76,6 +76,15 @@ export function comparison(twin, format) {
     : `With ${from} random labels you would be at about ${format(twin.accuracy)} (${interval(twin, format)}).`;
 }
 
+/**
+ * Explains why there is no estimate.
+ * @param {Pick<Status, "draw" | "model">} status
+ */
+export function noEstimateText({ draw, model }) {
+  if (draw === "top") return "There is no estimate. This session asks for the most uncertain item and not for random ones, so the answers say nothing about the other items.";
+  return model.answers === 0 ? "The first estimate comes with the first model." : "No estimate yet. It needs a few more answers.";
+}
+
 /** @param {StopAdvice} stop */
 export const adviceTitle = ({ advice }) => (advice === "stop" ? "You can stop here" : "Keep going");
 

@@ -430,7 +430,7 @@ function wire(page) {
   byId("keep").onclick = () => page.session?.keep();
   byId("number-form").onsubmit = (event) => answerNumber(page, event);
   byId("open-settings").onclick = () => openSettings(page);
-  byId("open-objective").onclick = () => void openObjective(get);
+  byId("open-objective").onclick = () => void openObjective(get, page.status.draw);
   byId("person").onclick = () => askName(page);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return;

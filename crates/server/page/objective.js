@@ -4,19 +4,28 @@ import { requestError } from "./api.js";
 import { byId, foreign, make } from "./dom.js";
 import { dialogHead } from "./settings.js";
 
-/** @import { Certificate, Child, Claim, Get } from "./types.d.ts" */
+/** @import { Certificate, Child, Claim, Get, Status } from "./types.d.ts" */
 
-const INTRODUCTION = [
-  "Querist learns a model from your answers and picks the next items at random. An item is more likely to be picked if its answer should teach the model more, which is mostly where the model is unsure.",
-  "The probability of every pick is recorded, so the estimates hold for all items and not only for those you saw.",
-];
+const INTRODUCTIONS = {
+  scan: [
+    "Querist learns a model from your answers and picks the next items at random. An item is more likely to be picked if its answer should teach the model more, which is mostly where the model is unsure.",
+    "The probability of every pick is recorded, so the estimates hold for all items and not only for those you saw.",
+  ],
+  top: [
+    "Querist learns a model from your answers and always picks the item that the model is least sure of.",
+    "Such picks are not random, so the answers say nothing about the items you do not see, and there are no estimates.",
+  ],
+};
 
-/** @param {Get} get */
-export async function openObjective(get) {
+/**
+ * @param {Get} get
+ * @param {Status["draw"]} draw
+ */
+export async function openObjective(get, draw) {
   const dialog = byId("objective", HTMLDialogElement);
   const last = make("p", { class: "muted", text: "Loading…" });
   dialog.replaceChildren(
-    dialogHead(dialog, "objective-title", "How items are chosen"), ...INTRODUCTION.map((text) => make("p", { text })), last);
+    dialogHead(dialog, "objective-title", "How items are chosen"), ...INTRODUCTIONS[draw].map((text) => make("p", { text })), last);
   if (!dialog.open) dialog.showModal();
   try {
     last.replaceWith(details(await get("/api/certificate")));

@@ -3,7 +3,7 @@
 import { learningCurve } from "./chart.js";
 import { byId, foreign, make } from "./dom.js";
 import {
-  adviceTitle, agreementText, asideText, comparison, foremost, formatOf, goalOf, goalText, interval, intervalNote, lossText, paceText,
+  adviceTitle, agreementText, asideText, comparison, foremost, formatOf, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText,
 } from "./figures.js";
 import { count, many } from "./words.js";
 
@@ -76,13 +76,13 @@ function classes(status) {
  * @param {number} goal
  */
 function quality(status, goal) {
-  const { estimate, twin, curve, model } = status;
-  // Without items left to ask, advice is useless.
-  const stop = status.answered < goal ? advice(status.stop) : null;
+  const { estimate, twin, curve } = status;
+  // Without items left to ask, advice is useless, and with the draw `top` there is none.
+  const stop = status.answered < goal && status.draw !== "top" ? advice(status.stop) : null;
   const share = status.task !== "number";
   const format = formatOf(status.task);
   if (!estimate) {
-    return part(share ? "Accuracy" : "Loss", muted(model.answers === 0 ? "The first estimate comes with the first model." : "No estimate yet. It needs a few more answers."), stop);
+    return part(share ? "Accuracy" : "Loss", muted(noEstimateText(status)), stop);
   }
   const against = twin ? comparison(twin, format) : "";
   const description = `Learning curve: ${format(estimate.accuracy)} (${interval(estimate, format)}) after ${many(status.answered, "answer")}. ${against}`;

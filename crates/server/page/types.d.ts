@@ -54,6 +54,8 @@ export interface Status {
   overlap: number;
   rate_per_minute: number | null;
   seconds_left: number | null;
+  /** The method of drawing items; `top` has no estimates. */
+  draw: "scan" | "top";
   estimate: Estimate | null;
   twin: Twin | null;
   curve: CurvePoint[];

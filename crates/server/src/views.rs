@@ -65,7 +65,7 @@ fn assigned_item(state: &AppState, session: &Session, ask: AskId, name: &str) ->
     Some(AssignedItem {
         ask: ask.get(),
         item: item.id.to_string(),
-        probability: finite(item.probability),
+        probability: item.probability.and_then(finite),
         why: why(state, item.prediction, session.has_probabilities()),
         fields: (state.catalog.fields)(item.row?),
         lease_seconds: session.settings().lease_ms / 1000,

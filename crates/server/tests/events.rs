@@ -61,6 +61,11 @@ impl RandomEvents {
         }
     }
 
+    fn optional_number(&mut self) -> Option<f64> {
+        let number = self.number();
+        self.whole().is_multiple_of(2).then_some(number)
+    }
+
     fn asked(&mut self) -> SessionEvent {
         let digest = |word: u64| (!word.is_multiple_of(3)).then(|| Digest::of(&word.to_le_bytes()));
         let likeliest = (0..self.whole() % 3)
@@ -73,10 +78,10 @@ impl RandomEvents {
             features: digest(self.whole()),
             hidden: digest(self.whole()),
             fingerprint: self.whole().is_multiple_of(2).then(|| self.whole() >> 11),
-            probability: self.number(),
+            probability: self.optional_number(),
             odds: DrawTerms {
                 uncertainty: self.number(),
-                total: self.number(),
+                total: self.optional_number(),
                 left: self.whole() as usize,
                 least: self.number(),
             },
@@ -124,8 +129,8 @@ fn ids_and_labels_are_plain_numbers_in_json() {
         features: None,
         hidden: None,
         fingerprint: None,
-        probability: 0.5,
-        odds: DrawTerms { uncertainty: 1.0, total: 2.0, left: 2, least: 0.5 },
+        probability: Some(0.5),
+        odds: DrawTerms { uncertainty: 1.0, total: Some(2.0), left: 2, least: 0.5 },
         guess: ModelPrediction { likeliest, labels: 3 },
         annotator: "Ada".into(),
         at: 9,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use querist_engine::pool::Draw;
 use querist_engine::session::SessionSettings;
 use querist_ledger::Ledger;
 use querist_run::build;
@@ -17,6 +18,7 @@ use querist_run::labeling::pool::{announce_precision, import, labeling_pool, los
 use querist_run::labeling::source::{self, DataSource, SessionHeader};
 use querist_run::settings::LearnerSettings;
 use querist_run::text::counted;
+use querist_run::written::Written;
 use querist_server::{Catalog, LabelingServer, Setup};
 
 use crate::Output;
@@ -25,6 +27,7 @@ use crate::run::list::{List, entries};
 use crate::run::output::{count, whole};
 use crate::run::progress::{Terminal, print_line};
 use crate::run::settings::{ColdStartName, optional_l2, precision};
+use crate::run::start::StartArgs;
 
 mod access;
 mod announce;
@@ -77,9 +80,14 @@ pub(crate) struct LabelArgs {
     /// The query rule [default: boundary; conditional-loss for numbers]
     #[arg(long)]
     rule: Option<String>,
+    /// How to draw items once there is a model [default: scan]
+    #[arg(long, value_enum)]
+    draw: Option<SessionDrawName>,
     /// How to draw until a fit is possible [default: coverage; random for the rule `constant`]
     #[arg(long, value_enum)]
     cold_start: Option<ColdStartName>,
+    #[command(flatten)]
+    start: StartArgs,
     /// Advise to stop once the estimate of accuracy is within ±H, for example 0.03, or with f1:CLASS=H that of a class's
     /// F1. The program announces the cost, and later draws are spread more evenly over the items
     #[arg(long, value_name = "H")]
@@ -102,8 +110,26 @@ pub(crate) struct LabelArgs {
     files: DataArgs,
 }
 
+/// A method to draw items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SessionDrawName {
+    /// Draw items at random in proportion to U, each with a recorded probability
+    Scan,
+    /// Take the most uncertain item; it has no probability, so there are no estimates and no advice on stopping
+    Top,
+    /// Rejected: a session knows U of every item, so it does not need proposals
+    #[value(hide = true)]
+    Reject,
+}
+
 impl LabelArgs {
     fn check(&self) -> Result<()> {
+        if self.draw == Some(SessionDrawName::Reject) {
+            bail!(
+                "--draw reject: a labeling session knows U of every item, so it does not need random proposals\n  \
+                 use --draw scan, which draws every item with the same probability"
+            );
+        }
         if self.overlap == 0 || self.lease == 0 || self.budget == Some(0) {
             bail!("--overlap, --lease and --budget must be at least 1");
         }
@@ -130,6 +156,7 @@ impl LabelArgs {
     /// Returns the data with full paths; images are where an existing ledger says if they are not given.
     fn data(&self, ledger: Option<&Ledger>) -> Result<DataSource> {
         let mut files = self.files.settings();
+        self.start.add_column_to(&mut files);
         if self.demo {
             files.labels = Some(files.labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]));
             files.text = vec!["text".to_owned()];
@@ -146,9 +173,28 @@ impl LabelArgs {
             (None, Some(ledger)) => source::header(ledger)?.data.located(ledger, &Moved::default())?.images,
             (None, None) => None,
         };
+        if let (None, Some(ledger)) = (&files.predictions, ledger) {
+            files.predictions = source::header(ledger)?.data.files.predictions;
+        }
         let columns = ledger.map(source::columns).transpose()?.flatten();
         let hidden = ledger.map(source::hidden).transpose()?.flatten();
         Ok(DataSource { file, images, files, number: self.number, show, columns, hidden })
+    }
+
+    /// Returns the method of drawing items: the one that is set, otherwise that of the session to resume.
+    ///
+    /// # Errors
+    /// If estimates are wanted from draws without probabilities.
+    fn draw(&self, existing: Option<&SessionHeader>) -> Result<Option<Written<Draw>>> {
+        let draw = match self.draw {
+            Some(SessionDrawName::Scan | SessionDrawName::Reject) => None,
+            Some(SessionDrawName::Top) => Some(Draw::Top.into()),
+            None => existing.and_then(|header| header.draw.clone()),
+        };
+        if draw.is_some() && self.precision.is_some() {
+            bail!("--precision needs estimates from probabilities, which --draw top does not have");
+        }
+        Ok(draw)
     }
 
     /// Opens the ledger to resume; `None` if there is none yet.
@@ -179,13 +225,16 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
         ..LearnerSettings::default()
     };
     settings.check()?;
+    arguments.start.add_to(&mut settings)?;
     let path = arguments.ledger();
     let existing = arguments.existing_ledger(&path)?;
-    if let Some(ledger) = &existing {
-        settings.continue_from(&source::header(ledger)?.settings);
+    let before = existing.as_ref().map(source::header).transpose()?;
+    if let Some(before) = &before {
+        settings.continue_from(&before.settings);
     }
+    let draw = arguments.draw(before.as_ref())?;
     let data = arguments.data(existing.as_ref())?;
-    let items = data.read(arguments.loss.as_deref())?;
+    let items = data.read(&settings)?;
     let images = Arc::clone(&items.images);
     items.encoder.remarks().iter().for_each(|words| remark(words));
     if items.displayed.columns().is_empty() {
@@ -195,8 +244,16 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
             data.name()
         ));
     }
-    let header =
-        SessionHeader { command: "label".to_owned(), data, labels: source::class_codes(&items.encoder), settings };
+    let (command, labels) = ("label".to_owned(), source::class_codes(&items.encoder));
+    let header = SessionHeader { command, data, labels, draw, settings };
+    if header.draw() == Draw::Top {
+        remark(
+            "with --draw top, items have no probabilities, so this session has no estimates and no advice on stopping",
+        );
+    }
+    if existing.is_none() {
+        items.start.announce()?.iter().for_each(|notice| remark(notice));
+    }
     if let Some(cost) = announce_precision(&header.settings, &items)? {
         remark(&cost);
     }
@@ -225,7 +282,7 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     let on_event = Arc::clone(&announcer);
     let credentials = access.credentials.clone();
     let loss = loss_name(&header)?;
-    let certificate = certified::of(loss, rule, session.labels);
+    let certificate = certified::of(loss, rule, session.labels, header.draw());
     let labels = header.labels.clone();
     let fields = fields::fields(displayed);
     let task_settings = header.settings.clone();

@@ -95,6 +95,7 @@ impl DataArgs {
             categories: entries(same.categories),
             vectors: entries(same.vectors),
             ignore: entries(same.ignore),
+            predictions: None,
             labels: same.labels.map(entries),
             positive: same.positive,
             format: same.format,

@@ -128,6 +128,8 @@ impl LearnerArgs {
             warm_rule: same.warm_rule,
             warm_labels: same.warm_labels,
             cold_start: None,
+            start_with: None,
+            start_like: vec![],
             precision: None,
             seed: same.seed,
             defaults: Defaults::default(),

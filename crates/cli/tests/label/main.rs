@@ -8,6 +8,7 @@ mod crash;
 mod disk;
 mod power;
 mod replay;
+mod start;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};

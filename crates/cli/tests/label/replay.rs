@@ -9,7 +9,7 @@ use super::common::{Folder, error, events_of, json as said, querist};
 use super::{arguments, made, texts};
 
 /// Answers items by their texts. Waits for the model after every tenth answer, so that draws use a model.
-fn answer_some(client: &mut TestClient, name: &str, round: &str, count: usize) {
+pub(super) fn answer_some(client: &mut TestClient, name: &str, round: &str, count: usize) {
     for number in 0..count {
         let item = client.next(name, 3).unwrap()[0].clone();
         let label = if item["fields"].to_string().contains("bad") { "no" } else { "yes" };
@@ -20,7 +20,7 @@ fn answer_some(client: &mut TestClient, name: &str, round: &str, count: usize) {
     }
 }
 
-fn wait_for_model(client: &mut TestClient) {
+pub(super) fn wait_for_model(client: &mut TestClient) {
     for _ in 0..1000 {
         let (_, status) = client.get("/api/status").unwrap();
         if status["model"]["fitting"] == false {

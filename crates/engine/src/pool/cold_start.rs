@@ -11,9 +11,11 @@ use crate::task::Labels;
 
 mod coverage;
 mod similarity;
+mod start_rows;
 
+use coverage::{ColdPhase, CoverageDraw, DrawGoal};
 pub(crate) use coverage::{Coverage, RemainingRows};
-use coverage::{CoverageDraw, DrawGoal};
+pub use start_rows::{StartGroup, StartRows};
 
 /// The draws of a cold start.
 ///
@@ -64,6 +66,7 @@ impl FromStr for ColdDraws {
 #[derive(Clone, Debug)]
 pub(super) struct ColdStart {
     pub(super) draws: ColdDraws,
+    start: StartRows,
     least: u64,
     most: u64,
     seen: Vec<bool>,
@@ -85,6 +88,7 @@ impl ColdStart {
         let uniform = crate::rule::parse("constant", "logistic", Labels::Binary).expect("a rule of the theory");
         Self {
             draws: ColdDraws::Random,
+            start: StartRows::default(),
             least,
             most: 5 * least,
             seen: vec![false; classes],
@@ -100,6 +104,17 @@ impl ColdStart {
     /// Sets the draws, which stay uniform with very many classes.
     pub(super) fn set_draws(&mut self, draws: ColdDraws) {
         self.draws = if self.labels.classes() <= MOST_CLASSES { draws } else { ColdDraws::Random };
+    }
+
+    /// Sets the rows that are drawn first.
+    pub(super) fn set_start(&mut self, start: StartRows) {
+        self.start = start;
+    }
+
+    /// Returns whether U of a row depends on the pool: rows are drawn by coverage, some come first, or a replay has set
+    /// the constant of such a draw.
+    pub(super) fn is_by_coverage(&self) -> bool {
+        self.draws == ColdDraws::Coverage || !self.start.is_empty() || self.base.is_finite()
     }
 
     /// Returns the uniform rule.
@@ -118,20 +133,21 @@ impl ColdStart {
 
     /// Records a row that was drawn or has a seed label.
     pub(super) fn note(&mut self, row: usize) {
-        if self.draws == ColdDraws::Coverage {
+        if self.is_by_coverage() {
             self.uncovered.push(row);
         }
     }
 
-    /// Draws a row by coverage; `None` if draws are random or no row is left.
+    /// Draws a row by coverage; `None` if all draws are random or no row is left.
     pub(super) fn draw(&mut self, rows: &Rows, retired: &Retired, seed: u64, coin: f64) -> Option<CoverageDraw> {
-        if self.draws == ColdDraws::Random {
+        if self.draws == ColdDraws::Random && self.start.is_empty() {
             return None;
         }
-        let coverage = self.coverage.get_or_insert_with(|| Coverage::new(rows, seed));
+        let coverage = self.coverage.get_or_insert_with(|| Coverage::new(rows, seed, &self.start));
         self.uncovered.drain(..).for_each(|row| coverage.cover(rows, row));
         let classes_seen = self.seen.iter().filter(|seen| **seen).count();
-        let drawn = coverage.draw(goal_of(self.labels, self.answered, classes_seen), retired, coin);
+        let phase = phase_of(self.draws, self.labels, self.answered, classes_seen);
+        let drawn = coverage.draw(phase, retired, coin);
         self.set_base(drawn.map_or(f64::INFINITY, |drawn| drawn.base));
         drawn
     }
@@ -155,10 +171,17 @@ pub(crate) fn least_labels(labels: Labels) -> u64 {
     10.max(2 * labels.classes() as u64)
 }
 
-/// Returns what the next draw looks for, after some number of answers of some number of classes. If all answers are of
-/// one class, other classes may be unlike the bulk of the pool.
-pub(crate) fn goal_of(labels: Labels, answered: u64, classes_seen: usize) -> DrawGoal {
-    if least_labels(labels) <= answered && classes_seen == 1 { DrawGoal::Far } else { DrawGoal::Typical }
+/// Returns the phase of a cold start after some number of answers of some number of classes. If all answers are of one
+/// class, other classes may be unlike the bulk of the pool.
+pub(crate) fn phase_of(draws: ColdDraws, labels: Labels, answered: u64, classes_seen: usize) -> ColdPhase {
+    let least = least_labels(labels);
+    let goal = match draws {
+        ColdDraws::Random => DrawGoal::Uniform,
+        ColdDraws::Coverage if least <= answered && classes_seen == 1 => DrawGoal::Far,
+        ColdDraws::Coverage => DrawGoal::Typical,
+    };
+    // Rows that match a search may all be of one class, and a model needs others too.
+    ColdPhase { goal, is_early: 2 * answered < least }
 }
 
 impl RemainingRows for Retired {

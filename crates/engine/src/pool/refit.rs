@@ -4,7 +4,7 @@ use super::answer_error::check;
 use super::answers::PoolAnswers;
 use super::cold_start::ColdStart;
 use super::precision::Precision;
-use super::{AnswerError, ColdDraws, Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement};
+use super::{AnswerError, ColdDraws, Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement, StartRows};
 use crate::fit::Refit;
 use crate::learner::Learner;
 use crate::rows::{Row, Rows};
@@ -93,6 +93,19 @@ impl RefitPool {
             cold.set_draws(draws);
         }
         self
+    }
+
+    /// Sets rows that the cold start draws first, whatever its draws are.
+    pub fn with_start_rows(mut self, start: StartRows) -> Self {
+        self.set_start_rows(start);
+        self
+    }
+
+    /// Sets rows that the cold start draws first; must be called before the first draw.
+    pub fn set_start_rows(&mut self, start: StartRows) {
+        if let Some(cold) = &mut self.sampler.cold {
+            cold.set_start(start);
+        }
     }
 
     /// Returns the draws of the cold start; `Random` once it is over.

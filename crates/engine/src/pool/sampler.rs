@@ -2,7 +2,7 @@
 //!
 //! Rows proposed at random are accepted in proportion to U: the cost does not grow with the pool.
 
-use super::cold_start::{ColdDraws, ColdStart};
+use super::cold_start::ColdStart;
 use super::diversity::Diversity;
 use super::row_weights::settle_on;
 use super::{Draw, Drawn, NoRow, Replacement, Retired, Scan};
@@ -187,7 +187,7 @@ impl PoolSampler {
 
     /// Returns whether rows are drawn by coverage, so that U of a row depends on the pool.
     pub(super) fn is_by_coverage(&self) -> bool {
-        self.cold.as_ref().is_some_and(|cold| cold.draws == ColdDraws::Coverage)
+        self.cold.as_ref().is_some_and(ColdStart::is_by_coverage)
     }
 
     /// Lets a rule in units of the pool take its scale from a sample, if the parameters have changed.

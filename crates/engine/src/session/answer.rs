@@ -75,8 +75,8 @@ pub struct AskedItem<'a> {
     pub row: Option<RowId>,
     /// Its id.
     pub id: &'a Arc<str>,
-    /// The probability of its draw.
-    pub probability: f64,
+    /// The probability of its draw; `None` if it has none.
+    pub probability: Option<f64>,
     /// The prediction of the model that drew it.
     pub prediction: &'a ModelPrediction,
 }

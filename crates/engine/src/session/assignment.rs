@@ -6,6 +6,8 @@ use super::Session;
 use super::event::{DrawTerms, ModelPrediction, PredictedLabel, SessionEvent, SessionTime};
 use super::ids::{AskId, LabelValue, RowId};
 use super::queue::{OthersActivity, Queue};
+use super::sampling_table::SamplingTable;
+use crate::pool::Draw;
 use crate::task::Labels;
 
 /// The assignment of an annotator, and the state of the remaining work.
@@ -122,10 +124,13 @@ impl Session {
         true
     }
 
-    /// Returns the row of the next ask, with the terms of its probability.
+    /// Returns the row of the next ask, with the terms of its probability. Without a model, draws are random whatever the
+    /// method of drawing.
     pub(super) fn next_draw(&mut self) -> Option<(RowId, DrawTerms)> {
         let coin = self.coin.unit(self.asks.next_id().get());
-        self.draw_by_coverage(coin).or_else(|| self.table.row_at(coin))
+        let is_top = self.pool.draw == Draw::Top && !self.model.is_cold;
+        let by_table = |table: &mut SamplingTable| if is_top { table.top() } else { table.row_at(coin) };
+        self.draw_by_coverage(coin).or_else(|| by_table(&mut self.table))
     }
 
     /// Returns the prediction of the current model for an item.

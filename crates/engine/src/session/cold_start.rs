@@ -6,7 +6,7 @@ use super::Session;
 use super::event::DrawTerms;
 use super::ids::{AskId, RowId};
 use super::sampling_table::SamplingTable;
-use crate::pool::{ColdDraws, Coverage, RemainingRows, goal_of, least_labels};
+use crate::pool::{ColdDraws, Coverage, RemainingRows, least_labels, phase_of};
 
 /// The cold start of a session, from its start or resumption to its first model.
 #[derive(Default)]
@@ -21,14 +21,15 @@ pub(super) enum SessionColdStart {
 }
 
 impl Session {
-    /// Decides how items are drawn until a model is adopted: by coverage if there are too few labels for a model. The
-    /// decision is a function of the recorded events.
+    /// Decides how items are drawn until a model is adopted: by coverage, or with some items first, if there are too few
+    /// labels for a model. The decision is a function of the recorded events.
     pub(super) fn prepare_cold_start(&mut self) {
         let (answered, classes) = self.labels_so_far();
         let kind = self.settings.labels;
         let is_needed = answered < least_labels(kind) || classes < kind.classes();
-        self.cold = if is_needed && self.pool.cold_draws == ColdDraws::Coverage {
-            let mut coverage = Coverage::new(&self.pool.rows, self.settings.seed);
+        let is_uniform = self.pool.cold_draws == ColdDraws::Random && self.pool.start.is_empty();
+        self.cold = if is_needed && !is_uniform {
+            let mut coverage = Coverage::new(&self.pool.rows, self.settings.seed, &self.pool.start);
             self.pool.imported.iter().for_each(|(row, _)| coverage.cover(&self.pool.rows, row.0));
             SessionColdStart::Covering(Box::new(coverage), 0)
         } else {
@@ -63,9 +64,10 @@ impl Session {
             }
         }
         *included = self.asks.len() as u64;
-        let drawn = coverage.draw(goal_of(self.settings.labels, answered, classes), &self.table, coin)?;
+        let phase = phase_of(self.pool.cold_draws, self.settings.labels, answered, classes);
+        let drawn = coverage.draw(phase, &self.table, coin)?;
         let (uncertainty, total, left) = (drawn.uncertainty, drawn.total, self.table.left());
-        Some((RowId(drawn.row), DrawTerms { uncertainty, total, left, least: drawn.least() }))
+        Some((RowId(drawn.row), DrawTerms { uncertainty, total: Some(total), left, least: drawn.least() }))
     }
 }
 

@@ -57,9 +57,9 @@ pub struct DrawTerms {
     /// U of the item.
     #[serde(with = "exact")]
     pub uncertainty: f64,
-    /// ΣU over the items that were left.
-    #[serde(with = "exact")]
-    pub total: f64,
+    /// ΣU over the items that were left; `None` if the item is the most uncertain one, whose draw has no probability.
+    #[serde(with = "exact::option", skip_serializing_if = "Option::is_none", default)]
+    pub total: Option<f64>,
     /// The number of items that were left.
     pub left: usize,
     /// A lower bound on every U.
@@ -68,9 +68,14 @@ pub struct DrawTerms {
 }
 
 impl DrawTerms {
-    /// Returns the probability of the item among those left.
-    pub fn probability(&self) -> f64 {
-        self.uncertainty / self.total
+    /// Returns the probability of the item among those left; `None` if the draw has none.
+    pub fn probability(&self) -> Option<f64> {
+        self.total.map(|total| self.uncertainty / total)
+    }
+
+    /// Returns 1/mean of U over the items that were left; 1 if the draw has no probability.
+    pub fn inverse_rate(&self) -> f64 {
+        self.total.map_or(1.0, |total| self.left as f64 / total)
     }
 }
 
@@ -159,9 +164,9 @@ pub enum SessionEvent {
         /// 53 bits of FNV-1a of its cells, in ledgers before version 3.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         fingerprint: Option<u64>,
-        /// The probability of the draw.
-        #[serde(with = "exact")]
-        probability: f64,
+        /// The probability of the draw; `None` if it has none.
+        #[serde(with = "exact::option", skip_serializing_if = "Option::is_none", default)]
+        probability: Option<f64>,
         /// The terms of that probability.
         odds: DrawTerms,
         /// The model's prediction.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ids::{LabelValue, RowId};
 use super::labeling_pool::LabelingPool;
-use crate::pool::{Assessment, Drawn, LabeledDraw, PoolLearner, RefitPool};
+use crate::pool::{Assessment, Draw, Drawn, LabeledDraw, PoolLearner, RefitPool};
 use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
 use crate::stop::Advice;
@@ -66,7 +66,7 @@ pub struct FittedModel {
 /// # use querist_engine::fit::Refit;
 /// # use querist_engine::learner::Learner;
 /// # use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-/// # use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings};
+/// # use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings, StartRows};
 /// # use querist_engine::session::LabelingPool;
 /// # use querist_engine::step::{StepSize, Steps};
 /// # use querist_engine::stop::StopRule;
@@ -95,7 +95,9 @@ pub struct FittedModel {
 /// #     hidden: vec![],
 /// #     imported: vec![],
 /// #     changed_imports: vec![],
+/// #     draw: Draw::Scan,
 /// #     cold_draws: ColdDraws::Random,
+/// #     start: StartRows::default(),
 /// #     learner: Box::new(learner),
 /// #     stop: StopRule::Budget(4),
 /// # };
@@ -139,7 +141,8 @@ impl BackgroundFitter {
         self.draws.clone_from(&job.draws);
         let uncertainty = self.learner.uncertainties(rows);
         let is_cold = self.learner.is_cold();
-        let assessment = if is_cold { None } else { self.learner.assess(Some(rows)).ok() };
+        let is_assessed = !is_cold && self.pool.draw != Draw::Top;
+        let assessment = if is_assessed { self.learner.assess(Some(rows)).ok() } else { None };
         let advice = assessment.as_ref().map(|assessment| self.pool.stop.advise(&assessment.progress()));
         let parameters = self.learner.learner().theta();
         FittedModel {

@@ -7,7 +7,7 @@ use super::ids::{LabelValue, RowId};
 use crate::digest::Digest;
 use crate::fnv::Fnv;
 use crate::narrow::Renumbered;
-use crate::pool::{ColdDraws, RefitPool};
+use crate::pool::{ColdDraws, Draw, RefitPool, StartRows};
 use crate::rows::Rows;
 use crate::stop::StopRule;
 
@@ -33,8 +33,13 @@ pub struct LabelingPool {
     pub imported: Vec<(RowId, LabelValue)>,
     /// Items whose imported labels are skipped, because the items have changed since the import.
     pub changed_imports: Vec<Arc<str>>,
+    /// The method of drawing items once there is a model: `Scan` in proportion to U, or `Top`. `Reject` draws like `Scan`,
+    /// since a session keeps U of every item.
+    pub draw: Draw,
     /// The draws before there is a model, those of the learner's cold start.
     pub cold_draws: ColdDraws,
+    /// Items that are drawn first before there is a model.
+    pub start: StartRows,
     /// Creates a fitting learner in its initial state.
     pub learner: Box<dyn Fn() -> RefitPool + Send + Sync>,
     /// The rule that advises when to stop.

@@ -89,7 +89,9 @@ pub enum ReplayDifference {
 impl Display for ReplayDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let drawn = |(id, terms): &(Arc<str>, DrawTerms)| {
-            format!("{} with probability {} among {}", id.escape_debug(), terms.probability(), terms.left)
+            let how =
+                terms.probability().map_or("without a probability".to_owned(), |p| format!("with probability {p}"));
+            format!("{} {how} among {}", id.escape_debug(), terms.left)
         };
         match self {
             Self::Draw { ask, recorded, predictions: Some((was, is)), .. } => {
@@ -219,6 +221,6 @@ impl Replay {
     }
 }
 
-fn bits(terms: DrawTerms) -> (u64, u64, usize, u64) {
-    (terms.uncertainty.to_bits(), terms.total.to_bits(), terms.left, terms.least.to_bits())
+fn bits(terms: DrawTerms) -> (u64, Option<u64>, usize, u64) {
+    (terms.uncertainty.to_bits(), terms.total.map(f64::to_bits), terms.left, terms.least.to_bits())
 }

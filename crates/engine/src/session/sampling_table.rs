@@ -67,7 +67,23 @@ impl SamplingTable {
         }
         let (block, rest) = find(&self.sums, coin * total);
         let row = block * BLOCK + find(self.block(block), rest).0;
-        Some((RowId(row), DrawTerms { uncertainty: self.uncertainty[row], total, left: self.left, least: self.least }))
+        Some((RowId(row), self.terms(row, Some(total))))
+    }
+
+    /// Returns the most uncertain row, the first of equals. Its draw has no probability.
+    pub(super) fn top(&self) -> Option<(RowId, DrawTerms)> {
+        let mut most = self.remaining().next()?.0;
+        for (row, uncertainty) in self.uncertainty.iter().enumerate() {
+            // Comparisons with NaN fail, so that it counts as the least U.
+            if self.uncertainty[most].max(0.0) < *uncertainty {
+                most = row;
+            }
+        }
+        Some((RowId(most), self.terms(most, None)))
+    }
+
+    fn terms(&self, row: usize, total: Option<f64>) -> DrawTerms {
+        DrawTerms { uncertainty: self.uncertainty[row].max(0.0), total, left: self.left, least: self.least }
     }
 
     /// Removes a row.
@@ -120,7 +136,7 @@ mod tests {
             let mut seen = [3, 599].map(RowId).to_vec();
             while let Some((row, odds)) = table.row_at(seen.len() as f64 / 601.0) {
                 assert!(!seen.contains(&row), "{row:?} twice");
-                assert_eq!(odds.probability(), 1.0 / table.left() as f64);
+                assert_eq!(odds.probability(), Some(1.0 / table.left() as f64));
                 table.remove(row);
                 seen.push(row);
             }
@@ -129,8 +145,21 @@ mod tests {
         // A single row with U > 0 is drawn first, with certainty.
         let mut table = SamplingTable::new(vec![0.0, 0.3, 0.0], 0.0);
         let (row, odds) = table.row_at(0.99).unwrap();
-        assert_eq!((row, odds.probability()), (RowId(1), 1.0));
+        assert_eq!((row, odds.probability()), (RowId(1), Some(1.0)));
         table.remove(row);
-        assert_eq!(table.row_at(0.0).unwrap().1.probability(), 0.5);
+        assert_eq!(table.row_at(0.0).unwrap().1.probability(), Some(0.5));
+    }
+
+    #[test]
+    fn the_top_row_is_the_first_most_uncertain_one_left() {
+        let mut table = SamplingTable::new(vec![0.1, f64::NAN, 0.4, 0.4, 0.0], 0.0);
+        let mut order = vec![];
+        while let Some((row, odds)) = table.top() {
+            assert_eq!((odds.probability(), odds.left), (None, 5 - order.len()));
+            assert!(!odds.uncertainty.is_nan());
+            table.remove(row);
+            order.push(row.0);
+        }
+        assert_eq!(order, [2, 3, 0, 1, 4]);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ids::LabelValue;
 use super::{Agreement, LearningCurvePoint, Session};
-use crate::pool::Assessment;
+use crate::pool::{Assessment, Draw};
 use crate::stop::Advice;
 
 /// The status of a session.
@@ -39,7 +39,9 @@ pub struct SessionStatus<'a> {
     pub agreement: Option<Agreement>,
     /// The number of labels the model was trained on.
     pub model_labels: u64,
-    /// `true` if items are still drawn uniformly.
+    /// The method of drawing items once there is a model. With `Top` there are no estimates.
+    pub draw: Draw,
+    /// `true` if items are still drawn as in a cold start.
     pub is_cold: bool,
     /// `true` if the model has not used all labels yet.
     pub is_behind: bool,
@@ -76,6 +78,7 @@ impl Session {
             curve: &self.curve,
             agreement: self.agreement(),
             model_labels: self.model.labels,
+            draw: self.pool.draw,
             is_cold: self.model.is_cold,
             is_behind: self.is_behind(),
         }

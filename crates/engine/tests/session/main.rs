@@ -9,7 +9,7 @@ use querist_engine::coin::Coin;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings};
+use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings, StartRows};
 use querist_engine::rule;
 use querist_engine::session::{
     AnswerId, AnswerOutcome, AskId, BackgroundFitter, LabelValue, LabelingPool, NoMore, Rejection, Response, RowId,
@@ -55,7 +55,9 @@ fn pool(items: usize, imported: Vec<(usize, f64)>) -> Arc<LabelingPool> {
         hidden: vec![],
         imported: imported.into_iter().map(|(row, label)| (RowId(row), LabelValue(label))).collect(),
         changed_imports: vec![],
+        draw: Draw::Scan,
         cold_draws: ColdDraws::Random,
+        start: StartRows::default(),
         learner,
         stop: Stop::Gain { batch: 50, below: 0.01 },
     })
@@ -274,7 +276,7 @@ fn recorded_probabilities_agree_with_the_frequencies_of_draws() {
         let ask = session.next(&ada, 1, at(0), &mut log).asks[0];
         let item = session.item(ask).unwrap();
         let row = item.row.unwrap().0;
-        assert!((item.probability - uncertainty[row] / total).abs() < 1e-12);
+        assert!((item.probability.unwrap() - uncertainty[row] / total).abs() < 1e-12);
         found[row] += 1.0;
         for row in (0..30).filter(|row| !drawn.contains(row)) {
             expected[row] += uncertainty[row] / total;

@@ -13,6 +13,7 @@ use super::location::Moved;
 use super::source::{DataSource, Items, SessionHeader};
 use crate::error::{Context, Result};
 use crate::files::distinct;
+use crate::settings::LearnerSettings;
 use crate::text::counted;
 
 /// The displayed content of an item.
@@ -38,8 +39,8 @@ pub struct Contents<'a> {
 /// Items with their rows by id.
 type ItemsById = (Items, HashMap<Arc<str>, RowId>);
 
-fn read(data: &DataSource, loss: Option<&str>) -> Result<ItemsById, String> {
-    let items = data.read(loss).map_err(|error| format!("{error:#}"))?;
+fn read(data: &DataSource, settings: &LearnerSettings) -> Result<ItemsById, String> {
+    let items = data.read(settings).map_err(|error| format!("{error:#}"))?;
     let rows = items.ids.iter().enumerate().map(|(row, id)| (Arc::clone(id), RowId(row))).collect();
     Ok((items, rows))
 }
@@ -66,7 +67,7 @@ impl<'a> Contents<'a> {
         ledger.verify_contents()?;
         let needs_data = asks.into_iter().any(|ask| ask.content.is_none());
         let located = header.data.located(ledger, moved)?;
-        let data = needs_data.then(|| read(&located, header.settings.loss.as_deref()));
+        let data = needs_data.then(|| read(&located, &header.settings));
         let columns = match (&located.columns, &data) {
             (Some(columns), _) => columns.clone(),
             (None, Some(Ok((items, _)))) => items.displayed.columns(),

@@ -1,10 +1,11 @@
 //! Creates the ledger of a session, or checks that an existing one belongs to the data and settings.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use querist_engine::session::name_ids;
 use querist_ledger::Ledger;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::answers::{AnswerRecord, check_salvaged};
 use super::changes::Changes;
@@ -50,8 +51,9 @@ fn check_settings(path: &Path, before: &SessionHeader, header: &SessionHeader) -
     };
     let settings = differing(&all_settings(&before.settings)?, &all_settings(&header.settings)?);
     let files = differing(&serde_json::to_value(&before.data.files)?, &serde_json::to_value(&header.data.files)?);
-    let show = differing(&json!({"show": before.data.show}), &json!({"show": header.data.show}));
-    let other: Vec<String> = settings.into_iter().chain(files).chain(show).collect();
+    let session = |header: &SessionHeader| json!({"show": header.data.show, "draw": header.draw().to_string()});
+    let session = differing(&session(before), &session(header));
+    let other: Vec<String> = settings.into_iter().chain(files).chain(session).collect();
     if !other.is_empty() {
         // Nothing would distinguish earlier draws and models from later ones.
         bail!(
@@ -71,9 +73,14 @@ fn differing(before: &Value, now: &Value) -> Vec<String> {
         Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     };
-    let fields = now.as_object().into_iter().flatten();
-    let other = fields.filter(|(name, value)| before.get(name.as_str()).is_some_and(|before| before != *value));
-    other.map(|(name, value)| format!("{name} {}, not {}", show(&before[name.as_str()]), show(value))).collect()
+    // A setting that is not stored is null, as if it had not been given.
+    let names: BTreeSet<&String> = [before, now].into_iter().filter_map(Value::as_object).flat_map(Map::keys).collect();
+    let other = names.into_iter().filter(|name| before[name.as_str()] != now[name.as_str()]);
+    let describe = |name: &String| {
+        let (before, now) = (show(&before[name.as_str()]), show(&now[name.as_str()]));
+        format!("{} {before}, not {now}", name.replace('_', "-"))
+    };
+    other.map(describe).collect()
 }
 
 /// Checks that the data are those of the ledger. Data at another path must have every asked item unchanged. Items

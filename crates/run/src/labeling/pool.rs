@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use querist_engine::narrow::Renumbered;
-use querist_engine::pool::{Draw, Objective, PoolLearner as _};
+use querist_engine::pool::{Objective, PoolLearner as _};
 use querist_engine::session::{LabelingPool, SessionSettings, SessionTime};
 use querist_engine::step::StepSize;
 use querist_engine::stop::{GAIN_BATCH, StopRule};
@@ -94,15 +94,16 @@ pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -
     let labels = source::labels(&items.encoder)?;
     let precision_class = header.settings.precision_class(labels, items.encoder.classes())?;
     let dim = items.encoder.dim();
-    let Items { rows, ids, displayed, fingerprints, hidden, .. } = items;
+    let Items { rows, ids, displayed, fingerprints, hidden, start, .. } = items;
     let PriorLabels { labels: imported, changed: changed_imports, .. } = prior;
     let (rows, renumbered) = Renumbered::of(rows);
     let dim = if renumbered.is_some() { rows.dim() } else { dim };
     let resolved = Resolved { labels, dim, step: StepSize::Auto, precision_class };
-    let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
+    let (settings, draw) = (header.settings.clone(), header.draw());
+    let (empty, count) = (rows.empty_like(), rows.len());
     let make = move || {
         let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
-        build::refit_pool(&settings, &resolved, Draw::Scan, fitted, count)
+        build::refit_pool(&settings, &resolved, draw, fitted, count)
     };
     let first = make()?;
     let (rule, cold_draws) = (first.rules().rule.name(), first.cold_draws());
@@ -119,7 +120,9 @@ pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -
         hidden,
         imported,
         changed_imports,
+        draw,
         cold_draws,
+        start: start.rows,
         learner,
         stop,
     };

@@ -47,7 +47,7 @@ impl RecordedSession {
                 ledger.path().display()
             );
         }
-        let items = data.read(header.settings.loss.as_deref())?;
+        let items = data.read(&header.settings)?;
         let labels = source::labels(&items.encoder)?;
         let encoder = items.encoder.clone();
         let prior = Imports::read(ledger)?.prior_labels(&items);

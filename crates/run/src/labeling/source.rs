@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use querist_data::{Encoder, Hidden, Input, ReadOptions, RequiredLabels, load_shown_and_hidden};
+use querist_data::{Encoder, Hidden, Input, ReadOptions, RequiredLabels, StoredCells, StoredColumns, load_with_cells};
+use querist_engine::pool::Draw;
 use querist_engine::session::{LabelValue, RowId};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
@@ -20,6 +21,8 @@ use crate::build;
 use crate::error::{Context, Result, bail};
 use crate::files::FileSettings;
 use crate::settings::LearnerSettings;
+use crate::start::{StartData, StartFound};
+use crate::written::Written;
 
 /// The notes of the locations of data and images, if they differ from the header.
 const DATA: &str = "data";
@@ -40,8 +43,18 @@ pub struct SessionHeader {
     pub data: DataSource,
     /// The classes with their codes; empty for numbers.
     pub labels: Vec<(String, f64)>,
+    /// The method of drawing items once there is a model [default: scan].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub draw: Option<Written<Draw>>,
     /// The settings of the learner.
     pub settings: LearnerSettings,
+}
+
+impl SessionHeader {
+    /// Returns the method of drawing items once there is a model.
+    pub fn draw(&self) -> Draw {
+        self.draw.as_deref().copied().unwrap_or(Draw::Scan)
+    }
 }
 
 /// The location of the items, and the settings for reading them.
@@ -84,6 +97,8 @@ pub struct Items {
     pub hidden: Hidden,
     /// Labels that are in the file.
     pub labeled: Vec<(RowId, LabelValue)>,
+    /// The items that a cold start draws first.
+    pub start: StartFound,
     /// Rows that were skipped as unreadable.
     pub skipped_rows: u64,
 }
@@ -207,19 +222,41 @@ impl DataSource {
         Ok(options)
     }
 
-    /// Reads the file; paths must be full, see [`Self::located`].
-    pub fn read(&self, loss: Option<&str>) -> Result<Items> {
-        let options = self.options(loss)?;
+    /// Reads the file; paths must be full, see [`Self::located`]. Finds the items that a cold start draws first.
+    pub fn read(&self, settings: &LearnerSettings) -> Result<Items> {
+        let options = self.options(settings.loss.as_deref())?;
         let mut images = match &self.images {
             Some(folder) => Images::of(folder).with_context(|| format!("--images {}", folder.display()))?,
             None => Images::default(),
         };
-        let (loaded, mut cells) = load_shown_and_hidden(&self.input(), &options, &self.show, self.hidden.as_deref())?;
+        let stored = StoredColumns {
+            shown: Some(&self.show),
+            hidden: self.hidden.as_deref(),
+            texts: settings.start_with.is_some(),
+            predictions: self.files.predictions.as_deref(),
+        };
+        let (loaded, StoredCells { shown: mut cells, texts, predictions }) =
+            load_with_cells(&self.input(), &options, stored)?;
         let hidden = cells.take_hidden();
         let (encoder, batch) = (loaded.encoder, loaded.batch);
         let fingerprints = (0..batch.rows.len()).map(|row| fingerprint(cells.row(row))).collect();
         let displayed = Displayed::new(cells, &encoder, self.columns.as_ref(), !self.show.is_empty());
         let missing = displayed.rows_without_image(&images);
+        let start = StartFound::find(
+            settings,
+            &StartData {
+                encoder: &encoder,
+                rows: &batch.rows,
+                any_text: &|row, is_match| {
+                    let mut shown = displayed.fields(RowId(row)).filter(|(_, kind, _)| *kind == "text");
+                    texts.row(row).any(is_match) || shown.any(|(_, _, text)| is_match(text))
+                },
+                has_texts: !texts.names().is_empty() || displayed.columns().values().any(|kind| kind == "text"),
+                predictions: &predictions,
+                removed: &missing,
+                noun: "item",
+            },
+        )?;
         images.set_missing(missing.iter().map(|row| batch.ids.get(*row).into()).collect());
         let images = Arc::new(images);
         let displayed = if self.images.is_some() { displayed.with_images(&images) } else { displayed };
@@ -229,7 +266,7 @@ impl DataSource {
         let labeled = labels.map(|(row, label)| (RowId(row), LabelValue(*label))).collect();
         let rows = batch.rows;
         let skipped_rows = loaded.bad.skipped;
-        let items = Items { encoder, rows, ids, displayed, images, fingerprints, hidden, labeled, skipped_rows };
+        let items = Items { encoder, rows, ids, displayed, images, fingerprints, hidden, labeled, start, skipped_rows };
         let items = items.without(&missing);
         if items.ids.is_empty() && !missing.is_empty() {
             bail!("{}: every item names an image that is not in the folder of --images", self.name());

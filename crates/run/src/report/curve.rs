@@ -77,6 +77,9 @@ fn tested(history: &History) -> Shown {
 
 /// Returns the curve of the estimates during a labeling session.
 fn estimated(history: &History) -> Shown {
+    if history.draw() == Some("top") {
+        return Err("Draws of `--draw top` have no probabilities, so nothing can be estimated from them.".to_owned());
+    }
     if history.measured.len() < 2 {
         return Err("There are too few labels to estimate from.".to_owned());
     }

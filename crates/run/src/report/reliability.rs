@@ -16,6 +16,9 @@ pub(super) fn reliability(history: &History) -> Shown {
     if history.classes.is_empty() {
         return Err("The labels are numbers.".to_owned());
     }
+    if bins.is_empty() && history.draw() == Some("top") {
+        return Err("Draws of `--draw top` have no probabilities, so nothing can be estimated from them.".to_owned());
+    }
     if bins.len() < 2 {
         return Err("There are too few labels with probabilities to estimate from.".to_owned());
     }

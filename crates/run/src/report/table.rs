@@ -101,6 +101,12 @@ fn of_learner(lines: &mut TableRows, history: &History) {
             lines.flag(key, &header[key]);
         }
     }
+    if header["command"] == "label" {
+        lines.flag("draw", &header["draw"]);
+    }
+    for files in [&header["files"], &header["data"]["files"]] {
+        lines.flag("predictions", &files["predictions"]);
+    }
     if 0 < history.given {
         lines.push("seed labels", grouped(history.given));
     }

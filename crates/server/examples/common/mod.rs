@@ -9,7 +9,7 @@ use querist_engine::coin::Coin;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings};
+use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings, StartRows};
 use querist_engine::rule;
 use querist_engine::session::{LabelingPool, SessionSettings};
 use querist_engine::step::{StepSize, Steps};
@@ -53,7 +53,9 @@ pub(crate) fn pool(items: usize) -> Arc<LabelingPool> {
         hidden: vec![],
         imported: vec![],
         changed_imports: vec![],
+        draw: Draw::Scan,
         cold_draws: ColdDraws::Random,
+        start: StartRows::default(),
         learner,
         stop,
     })

@@ -1,7 +1,7 @@
 //! The status of the session, built for replies and the event stream.
 
 use querist_engine::estimate::{ClassScores, Estimate};
-use querist_engine::pool::Assessment;
+use querist_engine::pool::{Assessment, Draw};
 use querist_engine::session::{Session, SessionStatus};
 use querist_engine::task::Labels;
 
@@ -9,8 +9,8 @@ use super::finite;
 use crate::app_state::AppState;
 use crate::catalog::Catalog;
 use crate::wire::status::{
-    AccuracyEstimate, AgreementReply, AnnotatorCount, ClassScoresReply, CurvePointReply, IntervalReply, ModelState,
-    StatusReply, StopAdvice, StopDecision, StoreHealth, TaskKind, TwinEstimate,
+    AccuracyEstimate, AgreementReply, AnnotatorCount, ClassScoresReply, CurvePointReply, DrawKind, IntervalReply,
+    ModelState, StatusReply, StopAdvice, StopDecision, StoreHealth, TaskKind, TwinEstimate,
 };
 
 /// The maximum number of annotators in the event stream.
@@ -54,6 +54,7 @@ pub(crate) fn status(state: &AppState) -> StatusReply {
             pool: status.pool,
             budget: settings.budget,
             overlap: settings.overlap,
+            draw: if status.draw == Draw::Top { DrawKind::Top } else { DrawKind::Scan },
             rate_per_minute: finite(status.rate),
             seconds_left: status.seconds_left.and_then(finite),
             estimate: status.assessment.map(|assessment| accuracy_estimate(catalog, assessment)),
@@ -130,7 +131,17 @@ fn stop_advice(status: &SessionStatus<'_>) -> StopAdvice {
             advice: if advice.stop { StopDecision::Stop } else { StopDecision::Continue },
             why: advice.why.clone(),
         },
-        None => StopAdvice { advice: StopDecision::Continue, why: "there are too few labels for advice".to_owned() },
+        None => StopAdvice {
+            advice: StopDecision::Continue,
+            why: match status.draw {
+                Draw::Top => {
+                    "there is no advice, because draws of the most uncertain item (`--draw top`) have no \
+                              probabilities, and so no estimates"
+                }
+                Draw::Scan | Draw::Reject => "there are too few labels for advice",
+            }
+            .to_owned(),
+        },
     }
 }
 

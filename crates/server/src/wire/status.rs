@@ -30,6 +30,7 @@ pub(crate) struct StatusReply {
     pub(crate) pool: usize,
     pub(crate) budget: Option<usize>,
     pub(crate) overlap: usize,
+    pub(crate) draw: DrawKind,
     pub(crate) rate_per_minute: Option<f64>,
     pub(crate) seconds_left: Option<f64>,
     pub(crate) estimate: Option<AccuracyEstimate>,
@@ -52,6 +53,15 @@ pub(crate) enum TaskKind {
     Binary,
     Classes,
     Number,
+}
+
+/// The method of drawing items: at random in proportion to U, or the most uncertain one. Without random draws there are
+/// no estimates.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DrawKind {
+    Scan,
+    Top,
 }
 
 /// The number of answers of an annotator.

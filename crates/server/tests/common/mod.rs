@@ -12,7 +12,7 @@ use std::time::Duration;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings};
+use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, RefitSettings, StartRows};
 use querist_engine::rule;
 use querist_engine::session::{LabelingPool, SessionSettings};
 use querist_engine::step::{StepSize, Steps};
@@ -67,7 +67,9 @@ pub(crate) fn pool(items: usize, loss: &'static str) -> Arc<LabelingPool> {
         hidden: vec![],
         imported: vec![],
         changed_imports: vec![],
+        draw: Draw::Scan,
         cold_draws: ColdDraws::Random,
+        start: StartRows::default(),
         learner,
         stop,
     })

@@ -1,5 +1,6 @@
 //! The objective of a session, for the page: the current pair of loss and rule, and its certificate.
 
+use querist_engine::pool::Draw;
 use querist_engine::rule::{Relative, Scale};
 use querist_engine::task::Labels;
 use querist_render::certificate;
@@ -8,8 +9,25 @@ use querist_theory::certificate::{Certificate, certify, certify_classes};
 use querist_theory::equivalent::Queried;
 
 /// Returns a function that makes the certificate for the page, given the scale of the current model.
-pub(super) fn of(loss: String, rule: String, labels: Labels) -> MakeCertificate {
-    Box::new(move |scale| reply(&loss, &rule, labels, scale))
+pub(super) fn of(loss: String, rule: String, labels: Labels, draw: Draw) -> MakeCertificate {
+    Box::new(move |scale| {
+        let reply = reply(&loss, &rule, labels, scale);
+        let objective = format!("{}\n{}", reply.objective, of_draws(draw));
+        CertificateReply { objective, ..reply }
+    })
+}
+
+/// Describes what the draws of a session allow.
+fn of_draws(draw: Draw) -> &'static str {
+    match draw {
+        Draw::Top => {
+            "With --draw top, the next item is always the most uncertain one. It has no probability, so there are no \
+             estimates for the pool, and the claims about the equivalent loss do not hold."
+        }
+        Draw::Scan | Draw::Reject => {
+            "Every draw is recorded with its probability, so the estimates are valid for all of the pool."
+        }
+    }
 }
 
 fn reply(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> CertificateReply {
@@ -103,8 +121,7 @@ fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) ->
         None => String::new(),
     };
     text + "\nThe claims hold for a learner that takes one step for each item asked in this way; fitting all answers \
-         at once is another use of the same labels. Every draw is recorded with its probability, so the estimates \
-         are valid for all of the pool."
+         at once is another use of the same labels."
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use querist_run::written::Written;
 use crate::run::files::DataArgs;
 use crate::run::output::{OutputArgs, count};
 use crate::run::settings::{ColdStartName, LearnerArgs, precision};
+use crate::run::start::StartArgs;
 
 /// Run pool-based uncertainty sampling on a file with labels, which are revealed as they are queried
 #[derive(Args)]
@@ -37,6 +38,8 @@ pub(crate) struct PoolArgs {
     /// How to draw until a fit is possible [default: coverage; random for the rule `constant`]
     #[arg(long, value_enum)]
     cold_start: Option<ColdStartName>,
+    #[command(flatten)]
+    start: StartArgs,
     /// Ids of seed labels, one per line; the model learns from these rows, never queries them, and excludes them from
     /// estimates
     #[arg(long, value_name = "FILE")]
@@ -105,6 +108,14 @@ impl PoolArgs {
     /// Returns the settings from the command line.
     pub(super) fn settings(&self) -> Result<PoolRunSettings> {
         let stop = self.stop.as_deref().map(str::parse::<Written<StopRule>>).transpose();
+        let mut learner = LearnerSettings {
+            cold_start: self.cold_start.map(ColdStartName::setting),
+            precision: precision(self.precision.as_deref(), Some(self.budget))?,
+            ..self.learner.settings()?
+        };
+        self.start.add_to(&mut learner)?;
+        let mut files = self.files.settings();
+        self.start.add_column_to(&mut files);
         Ok(PoolRunSettings {
             data: self.data.clone(),
             budget: self.budget,
@@ -116,12 +127,8 @@ impl PoolArgs {
             batch: self.batch,
             apart: self.apart,
             keep_asks: self.asks,
-            learner: LearnerSettings {
-                cold_start: self.cold_start.map(ColdStartName::setting),
-                precision: precision(self.precision.as_deref(), Some(self.budget))?,
-                ..self.learner.settings()?
-            },
-            files: self.files.settings(),
+            learner,
+            files,
             recording: self.output.recording(),
             test: self.output.test.clone(),
             test_fraction: self.output.test_fraction,
@@ -185,7 +192,7 @@ impl PoolArgs {
                 ("--stop", self.stop.is_some()),
                 ("--precision", self.precision.is_some()),
             ];
-            if let Some((flag, _)) = only.iter().find(|(_, given)| *given) {
+            if let Some((flag, _)) = only.iter().chain(&self.start.given()).find(|(_, given)| *given) {
                 bail!("{flag} needs --fit refit");
             }
             return Ok(());

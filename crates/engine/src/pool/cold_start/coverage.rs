@@ -9,14 +9,22 @@
 //! drawn ones are sought, in proportion to (distance²/largest)²⁰ + base.
 //!
 //! Δ is computed for a sample of the rows, which depends only on the seed. So a draw does not cost a pass over the pool.
+//!
+//! Groups of [`StartRows`] come first, if there are any: each group has the same total weight, and the rows of a group
+//! are drawn in proportion to their weight and to (Δ/max Δ)²⁴, where Δ is taken over the group.
+
+use std::collections::BTreeMap;
 
 use super::similarity::Similarity;
+use super::start_rows::{StartGroup, StartRows};
 use crate::coin::Coin;
 use crate::features::Features;
 use crate::rows::Rows;
 
 /// The number of rows whose Δ is computed.
 const CANDIDATES: usize = 600;
+/// The least number of rows of a start group whose Δ is computed, if it has as many.
+const LEAST_CANDIDATES: usize = 100;
 /// The number of rows whose distance from the drawn ones is computed.
 const FAR_CANDIDATES: usize = 4096;
 /// The fraction of draws that are spread uniformly over all rows.
@@ -33,6 +41,17 @@ pub(crate) enum DrawGoal {
     Typical,
     /// Rows far from all that were drawn.
     Far,
+    /// Any row.
+    Uniform,
+}
+
+/// The phase of a cold start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ColdPhase {
+    /// What a draw looks for when no start group has a row left.
+    pub(crate) goal: DrawGoal,
+    /// `true` until half of the least number of labels is reached.
+    pub(crate) is_early: bool,
 }
 
 /// A draw that covers the pool.
@@ -65,12 +84,75 @@ pub(crate) trait RemainingRows {
     fn nth_left(&self, n: usize) -> Option<usize>;
 }
 
-/// The coverage of a pool by the rows that were drawn.
+/// A sample of rows, and how well the drawn rows cover it.
 #[derive(Clone, Debug)]
-pub(crate) struct Coverage {
+struct CoveredRows {
     similarity: Similarity,
     /// The coverage of each candidate.
     covered: Vec<f64>,
+}
+
+impl CoveredRows {
+    fn new(rows: &Rows, candidates: Vec<usize>) -> Self {
+        Self { covered: vec![0.0; candidates.len()], similarity: Similarity::new(rows, candidates) }
+    }
+
+    fn cover(&mut self, rows: &Rows, row: usize) {
+        for (covered, similarity) in self.covered.iter_mut().zip(self.similarity.to_row(rows, row)) {
+            *covered = covered.max(similarity);
+        }
+    }
+
+    /// Returns (Δ/max Δ)²⁴ of each candidate that is left, and 0 for others.
+    fn gains(&self, remaining: &impl RemainingRows) -> Vec<f64> {
+        let gain = |(index, row): (usize, &usize)| {
+            if remaining.is_left(*row) { self.similarity.gain(index, &self.covered) } else { 0.0 }
+        };
+        sharpened(self.similarity.candidates().iter().enumerate().map(gain).collect(), GAIN_POWER)
+    }
+}
+
+/// The coverage of a start group.
+#[derive(Clone, Debug)]
+struct CoveredGroup {
+    rows: CoveredRows,
+    /// The weight of each candidate.
+    weights: Vec<f64>,
+    lasts: bool,
+}
+
+impl CoveredGroup {
+    fn new(rows: &Rows, group: &StartGroup, size: usize, coin: Coin) -> Self {
+        let chosen: Vec<(usize, f64)> =
+            sample(group.rows.len(), size, coin).into_iter().map(|index| group.rows[index]).collect();
+        let (candidates, weights) = chosen.into_iter().unzip();
+        Self { rows: CoveredRows::new(rows, candidates), weights, lasts: group.lasts }
+    }
+
+    /// Returns the rows that are left with their weights, which add up to 1; none if no row is left.
+    fn shares(&self, remaining: &impl RemainingRows) -> Vec<(usize, f64)> {
+        let candidates = self.rows.similarity.candidates();
+        let mut shares: Vec<f64> = self.rows.gains(remaining).iter().zip(&self.weights).map(|(g, w)| g * w).collect();
+        if shares.iter().sum::<f64>() <= 0.0 {
+            // Every row of the group is a copy of a drawn one.
+            let weight = |(row, weight): (&usize, &f64)| if remaining.is_left(*row) { *weight } else { 0.0 };
+            shares = candidates.iter().zip(&self.weights).map(weight).collect();
+        }
+        let sum: f64 = shares.iter().sum();
+        candidates
+            .iter()
+            .zip(shares)
+            .filter(|(_, share)| 0.0 < *share)
+            .map(|(row, share)| (*row, share / sum))
+            .collect()
+    }
+}
+
+/// The coverage of a pool by the rows that were drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Coverage {
+    pool: CoveredRows,
+    groups: Vec<CoveredGroup>,
     far: Vec<usize>,
     /// The squared distance of each row of `far` from the nearest drawn row; infinite before the first.
     distances: Vec<f64>,
@@ -78,12 +160,16 @@ pub(crate) struct Coverage {
 
 impl Coverage {
     /// Creates the coverage of a pool of which nothing was drawn.
-    pub(crate) fn new(rows: &Rows, seed: u64) -> Self {
-        let similarity = Similarity::new(rows, sample(rows.len(), CANDIDATES, Coin::new(seed, "coverage")));
+    pub(crate) fn new(rows: &Rows, seed: u64, start: &StartRows) -> Self {
         let far = sample(rows.len(), FAR_CANDIDATES, Coin::new(seed, "far"));
+        let groups = start.groups();
+        let size = (CANDIDATES / groups.len().max(1)).max(LEAST_CANDIDATES);
+        let covered = |(index, group): (usize, &StartGroup)| {
+            CoveredGroup::new(rows, group, size, Coin::new(seed, &format!("start {index}")))
+        };
         Self {
-            covered: vec![0.0; similarity.candidates().len()],
-            similarity,
+            pool: CoveredRows::new(rows, sample(rows.len(), CANDIDATES, Coin::new(seed, "coverage"))),
+            groups: groups.iter().enumerate().map(covered).collect(),
             distances: vec![f64::INFINITY; far.len()],
             far,
         }
@@ -91,9 +177,8 @@ impl Coverage {
 
     /// Records a row that was drawn or has a label.
     pub(crate) fn cover(&mut self, rows: &Rows, row: usize) {
-        for (covered, similarity) in self.covered.iter_mut().zip(self.similarity.to_row(rows, row)) {
-            *covered = covered.max(similarity);
-        }
+        self.pool.cover(rows, row);
+        self.groups.iter_mut().for_each(|group| group.rows.cover(rows, row));
         let mut dense = vec![0.0; rows.dim()];
         rows.row(row).each(|feature, value| dense[feature] = value);
         let norm = rows.row(row).norm_squared();
@@ -104,14 +189,17 @@ impl Coverage {
     }
 
     /// Draws a row at the random number `coin` in [0, 1); `None` if no row is left.
-    pub(crate) fn draw(&self, goal: DrawGoal, remaining: &impl RemainingRows, coin: f64) -> Option<CoverageDraw> {
+    pub(crate) fn draw(&self, phase: ColdPhase, remaining: &impl RemainingRows, coin: f64) -> Option<CoverageDraw> {
         if remaining.left() == 0 {
             return None;
         }
         let left = remaining.left() as f64;
-        let (candidates, weights) = match goal {
-            DrawGoal::Typical => (self.similarity.candidates(), self.gains(remaining)),
+        let (first, first_weights) = self.start_weights(phase, remaining);
+        let (candidates, weights) = match phase.goal {
+            _ if !first.is_empty() => (&first[..], first_weights),
+            DrawGoal::Typical => (self.pool.similarity.candidates(), self.pool.gains(remaining)),
             DrawGoal::Far => (&self.far[..], self.far_weights(remaining)),
+            DrawGoal::Uniform => (&[][..], vec![]),
         };
         let sum: f64 = weights.iter().sum();
         let base = if 0.0 < sum { FLOOR / (1.0 - FLOOR) * sum / left } else { 1.0 };
@@ -128,12 +216,23 @@ impl Coverage {
         Some(CoverageDraw { row, uncertainty: (weight + base) / scale, total: total / scale, base })
     }
 
-    /// Returns (Δ/max Δ)²⁴ of each candidate that is left, and 0 for others.
-    fn gains(&self, remaining: &impl RemainingRows) -> Vec<f64> {
-        let gain = |(index, row): (usize, &usize)| {
-            if remaining.is_left(*row) { self.similarity.gain(index, &self.covered) } else { 0.0 }
-        };
-        sharpened(self.similarity.candidates().iter().enumerate().map(gain).collect(), GAIN_POWER)
+    /// Returns the rows of the start groups that are left, each once, with weights of which the largest is 1.
+    fn start_weights(&self, phase: ColdPhase, remaining: &impl RemainingRows) -> (Vec<usize>, Vec<f64>) {
+        let is_used = |group: &&CoveredGroup| phase.is_early || group.lasts;
+        let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
+        for (row, share) in self.groups.iter().filter(is_used).flat_map(|group| group.shares(remaining)) {
+            *weights.entry(row).or_default() += share;
+        }
+        if phase.goal == DrawGoal::Far && !weights.is_empty() {
+            // Predictions that found no other class so far may be wrong, so rows far away are one more group.
+            let far = self.far_weights(remaining);
+            let sum: f64 = far.iter().sum();
+            for (row, weight) in self.far.iter().zip(far).filter(|(_, weight)| 0.0 < *weight) {
+                *weights.entry(*row).or_default() += weight / sum;
+            }
+        }
+        let (rows, weights) = weights.into_iter().unzip();
+        (rows, sharpened(weights, 1))
     }
 
     fn far_weights(&self, remaining: &impl RemainingRows) -> Vec<f64> {
@@ -170,112 +269,4 @@ fn sample(rows: usize, size: usize, coin: Coin) -> Vec<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pool::retired::Retired;
-    use crate::rows::{DenseRows, Sparse, SparseRows};
-
-    /// Returns rows in three groups, on a line, and one row far from all.
-    fn groups() -> Rows {
-        let coin = Coin::new(3, "groups");
-        let mut values: Vec<f32> = (0..60).map(|row| (10 * (row % 3)) as f32 + coin.unit(row) as f32).collect();
-        values.push(100.0);
-        Rows::Dense(DenseRows::from_values(1, values).unwrap())
-    }
-
-    #[test]
-    fn rows_are_drawn_in_proportion_to_u() {
-        let rows = groups();
-        let mut retired = Retired::new(rows.len());
-        let mut coverage = Coverage::new(&rows, 1);
-        for row in [4, 17] {
-            coverage.cover(&rows, row);
-            retired.retire(row);
-        }
-        for goal in [DrawGoal::Typical, DrawGoal::Far] {
-            const COINS: usize = 100_000;
-            let mut counts = vec![0.0; rows.len()];
-            let mut us = vec![0.0; rows.len()];
-            for coin in 0..COINS {
-                let drawn = coverage.draw(goal, &retired, (coin as f64 + 0.5) / COINS as f64).unwrap();
-                counts[drawn.row] += 1.0 / COINS as f64;
-                us[drawn.row] = drawn.uncertainty / drawn.total;
-                assert!(drawn.least() <= drawn.uncertainty && drawn.uncertainty <= 1.0);
-                assert!((drawn.least() / drawn.total * 59.0 / FLOOR - 1.0).abs() < 1e-9);
-            }
-            // A row has at most two parts of the unit interval, so its count is off by at most two.
-            for row in 0..rows.len() {
-                assert!((counts[row] - us[row]).abs() <= 2.0 / COINS as f64, "{goal:?} {row}");
-            }
-            assert_eq!((counts[4], counts[17]), (0.0, 0.0), "retired");
-            assert!((us.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        }
-    }
-
-    #[test]
-    fn draws_cover_all_groups_and_then_rows_far_away() {
-        let rows = groups();
-        let mut retired = Retired::new(rows.len());
-        let mut coverage = Coverage::new(&rows, 1);
-        let mut seen = std::collections::BTreeSet::new();
-        for _ in 0..3 {
-            let drawn = coverage.draw(DrawGoal::Typical, &retired, 0.7).unwrap();
-            coverage.cover(&rows, drawn.row);
-            retired.retire(drawn.row);
-            seen.insert(drawn.row % 3);
-        }
-        assert_eq!(seen.len(), 3);
-        assert_eq!(coverage.draw(DrawGoal::Far, &retired, 0.7).unwrap().row, 60);
-    }
-
-    #[test]
-    fn the_order_of_covered_rows_does_not_matter() {
-        let rows = groups();
-        let retired = Retired::new(rows.len());
-        let draws = [[5, 30, 41], [41, 5, 30]].map(|order| {
-            let mut coverage = Coverage::new(&rows, 1);
-            for row in order {
-                coverage.cover(&rows, row);
-            }
-            [DrawGoal::Typical, DrawGoal::Far].map(|goal| coverage.draw(goal, &retired, 0.6))
-        });
-        assert_eq!(draws[0], draws[1]);
-    }
-
-    #[test]
-    fn texts_of_one_topic_are_similar_without_a_common_word() {
-        // Each text has two of the ten words of its topic.
-        let mut texts = SparseRows::new(400);
-        for text in 0..120_u32 {
-            let first = 200 * (text % 2) + text / 2 % 10;
-            let second = 200 * (text % 2) + (text / 2 % 10 + 1 + text / 20 % 8) % 10;
-            let index = [first.min(second), first.max(second)];
-            texts.push(Sparse { index: &index, value: &[0.7, 0.7] });
-        }
-        let rows = Rows::Sparse(texts);
-        let mut retired = Retired::new(rows.len());
-        let mut coverage = Coverage::new(&rows, 1);
-        coverage.cover(&rows, 0);
-        retired.retire(0);
-        let drawn = coverage.draw(DrawGoal::Typical, &retired, 0.8).unwrap();
-        assert_eq!(drawn.row % 2, 1, "the other topic");
-    }
-
-    #[test]
-    fn equal_rows_and_a_single_row_are_drawn_uniformly() {
-        for count in [1, 2, 700] {
-            let rows = Rows::Dense(DenseRows::from_values(2, vec![0.0; 2 * count]).unwrap());
-            let mut retired = Retired::new(count);
-            let mut coverage = Coverage::new(&rows, 1);
-            coverage.cover(&rows, 0);
-            retired.retire(0);
-            for goal in [DrawGoal::Typical, DrawGoal::Far] {
-                let drawn = coverage.draw(goal, &retired, 0.4);
-                assert_eq!(drawn.is_none(), count == 1);
-                if let Some(drawn) = drawn {
-                    assert!((drawn.total / drawn.uncertainty - (count - 1) as f64).abs() < 1e-9);
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use super::super::ids::{AnswerId, AskId, LabelValue};
 use super::super::{Agreement, LabelingPool, Session, SessionSettings};
 use super::{AskState, AskStatus, MOST_SKIPS, OthersActivity, Queue};
 use crate::coin::Coin;
-use crate::pool::ColdDraws;
+use crate::pool::{ColdDraws, Draw, StartRows};
 use crate::rows::{DenseRows, Rows};
 use crate::stop;
 use crate::task::{self, Labels};
@@ -33,7 +33,9 @@ fn pool(items: usize) -> Arc<LabelingPool> {
         hidden: vec![],
         imported: vec![],
         changed_imports: vec![],
+        draw: Draw::Scan,
         cold_draws: ColdDraws::Random,
+        start: StartRows::default(),
         learner,
         stop,
     })

@@ -29,7 +29,9 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
         let ask = export.ask(answer);
         let text = export.contents.get(ask)?.map_or(String::new(), |content| content.text);
         let [id, label, by, text] = [&*ask.id, &*label, &*answer.annotator, &*text].map(|text| cell(text, safe));
-        let (status, at, probability) = (status(answer), iso_8601(answer.at), ask.draw.probability());
+        // A draw of the most uncertain item has no probability, so its cell is empty.
+        let probability = ask.draw.probability().map_or(String::new(), |probability| probability.to_string());
+        let (status, at) = (status(answer), iso_8601(answer.at));
         writeln!(out, "{id},{label},{status},{by},{at},{},{},{probability},{text}", answer.ask, answer.id)?;
     }
     Ok(export.answers.len())

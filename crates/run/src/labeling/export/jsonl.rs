@@ -30,7 +30,7 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
             "at": iso_8601(answer.at),
             "ask": answer.ask,
             "answer": answer.id,
-            "probability": number(ask.draw.probability()),
+            "probability": ask.draw.probability().map(number),
             "text": content.as_ref().map(|content| &content.text),
             "content": content.as_ref().map(|content| &content.fields),
         });

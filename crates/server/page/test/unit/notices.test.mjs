@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adviceTitle, agreementText, comparison, foremost, goalOf, goalText, interval, intervalNote, paceText } from "../../figures.js";
+import { adviceTitle, agreementText, comparison, foremost, goalOf, goalText, interval, intervalNote, noEstimateText, paceText } from "../../figures.js";
 import { noticeFor, savingState, waitingText } from "../../notices.js";
 import { digits, percent } from "../../words.js";
 
@@ -23,6 +23,13 @@ test("the indicator shows Saved only if nothing waits and nothing failed", () =>
 test("without a problem there is no notice", () => {
   assert.equal(noticeFor(calm), null);
   assert.equal(noticeFor({ ...calm, session: null }), null);
+});
+
+test("the panel explains why there is no estimate", () => {
+  const model = { answers: 12, fitting: false, cold: false };
+  assert.match(noEstimateText({ draw: "top", model }), /^There is no estimate\. /);
+  assert.match(noEstimateText({ draw: "scan", model }), /^No estimate yet\. /);
+  assert.match(noEstimateText({ draw: "scan", model: { ...model, answers: 0 } }), /first model/);
 });
 
 test("a rejected answer comes before every other notice", () => {
