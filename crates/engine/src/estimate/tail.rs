@@ -58,8 +58,8 @@ fn student_scale(x: &[f64], start: f64) -> f64 {
 }
 
 /// The least share of missing rows that counts, and its least number of standard errors.
-const LEAST_MISSING: f64 = 0.25;
-const LEAST_ERRORS: f64 = 4.0;
+const LEAST_MISSING: f64 = 0.05;
+const LEAST_ERRORS: f64 = 2.0;
 /// If floors bound the weights by this number, missing rows would have been drawn.
 const BOUNDED_WEIGHT: f64 = 20.0;
 
@@ -97,12 +97,18 @@ impl Estimate {
         }
     }
 
-    /// Widens a ratio, of whose terms nothing is known for missing rows.
-    pub(super) fn ratio_with_missing_rows(self, share: f64) -> Self {
+    /// Widens a ratio by what missing rows could add to its two sums. The denominator is a mean over the pool in which they
+    /// count as 0. Each could add 1 to the denominator alone, or `largest` to both.
+    pub(super) fn ratio_with_missing_rows(self, share: f64, denominator: f64, largest: f64) -> Self {
         if share == 0.0 {
             return self;
         }
-        Self { low: 0.0, high: 1.0, warning: Some(Warning::MissingRows { share }), ..self }
+        Self {
+            low: self.low * denominator / (denominator + share),
+            high: (self.high * denominator + largest * share) / (denominator + largest * share),
+            warning: Some(Warning::MissingRows { share }),
+            ..self
+        }
     }
 
     /// Withdraws the end of an interval that heavy tails do not allow: the upper one if no value is negative, else both.
