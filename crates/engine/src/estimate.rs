@@ -305,7 +305,7 @@ impl Estimator {
         }
         let levels = Levels::new(self.pool, draws);
         let Range::Within(low, high) = range else {
-            let missing = levels.missing_share(draws, self.pool);
+            let missing = levels.missing_share();
             let least = if values.iter().all(|value| 0.0 <= *value) { 0.0 } else { f64::NEG_INFINITY };
             let estimate = self.skewed(&levels, values).with_missing_rows(missing, (least, f64::INFINITY));
             return Ok(if draws.len() < self.pool && is_heavy_tailed(values) {
@@ -323,8 +323,7 @@ impl Estimator {
             Betting::new(self.pool, draws, self.confidence).mean(&unit, &Control::constants(&[0.0, 0.5, 1.0]));
         let from_unit = |unit: f64| low + unit * (high - low);
         let anytime = Some((from_unit(least), from_unit(most)));
-        let mut estimate =
-            self.skewed(&levels, &clipped).with_missing_rows(levels.missing_share(draws, self.pool), (low, high));
+        let mut estimate = self.skewed(&levels, &clipped).with_missing_rows(levels.missing_share(), (low, high));
         let worth = levels.worth(&levels.weights);
         if worth.is_uneven {
             // Among values between two ends, the variance is largest if all lie at the ends.
@@ -375,7 +374,7 @@ impl Estimator {
         if 0.0 < undrawn && UNBOUNDED * (high - low) < change {
             return Ok(estimate.unbounded(losses));
         }
-        let missing = levels.missing_share(draws, self.pool);
+        let missing = levels.missing_share();
         if missing == 0.0 {
             return Ok(estimate);
         }

@@ -327,7 +327,9 @@ fn tilted_models(matrix: &LossMatrix<'_>, items_of_pool: usize) -> Vec<TiltedMod
         }
     });
     for tilted in &mut tilted_models {
-        tilted.pool.as_flattened_mut().iter_mut().for_each(|share| *share /= items);
+        for share in tilted.pool.as_flattened_mut() {
+            *share /= items;
+        }
         let mean: f64 = tilted.pool.iter().map(|[found, ..]| found).sum();
         let variance = (tilted.sampling_variance / items - mean * mean).max(0.0);
         tilted.sampling_variance = if items < items_of_pool as f64 { variance / items } else { 0.0 };

@@ -87,7 +87,7 @@ impl Estimator {
         // Rules seek errors, so the weights of errors are small, and so is the noise of their sum.
         let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
         let errors = self.plain_share(&wrong, draws)?;
-        let missing = Levels::new(self.pool, draws).missing_share(draws, self.pool);
+        let missing = Levels::new(self.pool, draws).missing_share();
         // A tilted model would be extrapolated to missing rows.
         let tested = tests.filter(|_| missing == 0.0).and_then(|tests| Some((tests, tests.accuracy(self.confidence)?)));
         let Some((tests, TestedShare { value, low, high })) = tested else {
@@ -223,7 +223,7 @@ pub(super) fn ratio_of(
     let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
     // Only draws that count in the ratio carry information about it.
     estimate.effective_n = effective(&weights);
-    let missing = levels.missing_share(draws, estimator.pool);
+    let missing = levels.missing_share();
     // A tilted model would be extrapolated to missing rows.
     if let Some((tests, count)) = tests.filter(|_| missing == 0.0) {
         estimate = widened(estimate, tests.ratio_interval(count, estimator.confidence));

@@ -66,7 +66,8 @@ const BOUNDED_WEIGHT: f64 = 20.0;
 impl Levels<'_> {
     /// Returns the share of the pool that the draws do not represent. 1/((N−m+1)q) has expectation 1 for every draw: if its mean
     /// is far below, rows with small probabilities were not drawn, and nothing is known of their values.
-    pub(super) fn missing_share(&self, draws: &[DrawProbability], pool: usize) -> f64 {
+    pub(super) fn missing_share(&self) -> f64 {
+        let (draws, pool) = (self.draws, self.pool);
         let weight = |(before, draw): (usize, &DrawProbability)| 1.0 / ((pool - before) as f64 * draw.probability);
         let has_floor =
             |(before, draw): (usize, &DrawProbability)| 1.0 < BOUNDED_WEIGHT * (pool - before) as f64 * draw.floor;
