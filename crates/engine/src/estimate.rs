@@ -31,10 +31,11 @@ pub use reliability::{ConfidentPrediction, ReliabilityBin};
 pub use score_test::ScoreTests;
 pub use scores::{ClassScores, Judgement, Scores};
 
-use anytime::Betting;
+use anytime::{Betting, Control};
 use interval::Spread;
 use leveled::{Levels, UNEVEN, effective};
 use loss_matrix::{AnsweredLosses, is_loss};
+use score_test::RatioTerm;
 use tail::{is_heavy_tailed, median_of};
 
 /// A draw: its probability, and a lower bound on the probability of any item.
@@ -44,6 +45,8 @@ pub struct DrawProbability {
     pub probability: f64,
     /// A lower bound on q for every item that was left, known before the draw; 0 if there is none.
     pub floor: f64,
+    /// The squared standard error of 1/q, relative to 1/q², if q is from an independent, unbiased estimate of 1/q; else 0.
+    pub noise: f64,
 }
 
 impl Estimate {
@@ -63,10 +66,15 @@ impl Estimate {
 }
 
 impl DrawProbability {
+    /// Returns a draw whose probability is known exactly, with a lower bound on that of any item.
+    pub fn exact(probability: f64, floor: f64) -> Self {
+        Self { probability, floor, noise: 0.0 }
+    }
+
     /// Returns a draw from `left` equally likely items, as in a cold start.
     pub fn uniform(left: usize) -> Self {
         let q = 1.0 / left as f64;
-        Self { probability: q, floor: q }
+        Self::exact(q, q)
     }
 }
 
@@ -297,8 +305,9 @@ impl Estimator {
         }
         let levels = Levels::new(self.pool, draws);
         let Range::Within(low, high) = range else {
-            let missing = levels.missing_share(draws, self.pool);
-            let estimate = self.skewed(&levels, values).with_missing_rows(missing, (f64::NEG_INFINITY, f64::INFINITY));
+            let missing = levels.missing_share();
+            let least = if values.iter().all(|value| 0.0 <= *value) { 0.0 } else { f64::NEG_INFINITY };
+            let estimate = self.skewed(&levels, values).with_missing_rows(missing, (least, f64::INFINITY));
             return Ok(if draws.len() < self.pool && is_heavy_tailed(values) {
                 estimate.unbounded(values)
             } else {
@@ -310,11 +319,11 @@ impl Estimator {
         }
         let clipped: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
         let unit: Vec<f64> = clipped.iter().map(|value| (value - low) / (high - low)).collect();
-        let (least, most) = Betting::new(self.pool, draws, self.confidence).mean(&unit, &[0.0, 0.5, 1.0]);
+        let (least, most) =
+            Betting::new(self.pool, draws, self.confidence).mean(&unit, &Control::constants(&[0.0, 0.5, 1.0]));
         let from_unit = |unit: f64| low + unit * (high - low);
         let anytime = Some((from_unit(least), from_unit(most)));
-        let mut estimate =
-            self.skewed(&levels, &clipped).with_missing_rows(levels.missing_share(draws, self.pool), (low, high));
+        let mut estimate = self.skewed(&levels, &clipped).with_missing_rows(levels.missing_share(), (low, high));
         let worth = levels.worth(&levels.weights);
         if worth.is_uneven {
             // Among values between two ends, the variance is largest if all lie at the ends.
@@ -359,10 +368,19 @@ impl Estimator {
         let (low, high) = matrix.interval(&levels, losses, t).ok_or(invalid)?;
         // Uneven weights can yield a mean that no labels could produce.
         let estimate = self.estimate(&levels, mean, (low.min(mean), high.max(mean)), None);
-        if draws.len() < self.pool && UNBOUNDED < matrix.largest_influence() / (estimate.effective_n * (high - low)) {
+        // What is not drawn can change the mean only by its share of the pool.
+        let undrawn = 1.0 - draws.len() as f64 / self.pool as f64;
+        let change = undrawn * matrix.largest_influence() / estimate.effective_n;
+        if 0.0 < undrawn && UNBOUNDED * (high - low) < change {
             return Ok(estimate.unbounded(losses));
         }
-        Ok(estimate.with_missing_rows(levels.missing_share(draws, self.pool), (0.0, f64::INFINITY)))
+        let missing = levels.missing_share();
+        if missing == 0.0 {
+            return Ok(estimate);
+        }
+        // A tilted model would be extrapolated to missing rows, so the lower end is from the draws alone.
+        let low = self.skewed(&levels, losses).low.max(0.0);
+        Ok(Estimate { low: low.min(estimate.low), ..estimate }.with_missing_rows(missing, (0.0, f64::INFINITY)))
     }
 
     /// Estimates the mean of values clipped at [`CLIP`] times their median, which labels can bound even if some values
@@ -398,10 +416,16 @@ impl Estimator {
         estimate.moved(|value| value + change / self.pool as f64, range)
     }
 
-    /// Estimates the fraction of the pool's items for which a condition holds.
+    /// Estimates the fraction of the pool's items for which a condition holds: the weighted fraction of the drawn items, a
+    /// ratio of two unbiased means with a bias correction. It is 1 − the fraction for which the condition does not hold, and
+    /// exactly 1 if it holds for all draws.
     pub fn share(&self, holds: &[bool], draws: &[DrawProbability]) -> Result<Estimate, Invalid> {
-        let missing = Levels::new(self.pool, draws).missing_share(draws, self.pool);
-        Ok(self.plain_share(holds, draws)?.with_missing_rows(missing, (0.0, 1.0)).nested())
+        self.check(holds.len(), draws)?;
+        let terms: Vec<RatioTerm> = holds.iter().map(|&holds| RatioTerm::new(holds, true)).collect();
+        let values: Vec<f64> = holds.iter().map(|&holds| f64::from(holds)).collect();
+        let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &Control::constants(&[0.0, 1.0]));
+        let share = scores::ratio_of(self, &terms, draws, None).ok_or(Invalid::NoDraws)?;
+        Ok(Estimate { anytime: Some(anytime), ..share }.nested())
     }
 
     /// Returns the fraction of the pool's items for which a condition holds, and the number of evenly spread draws that
@@ -425,7 +449,7 @@ impl Estimator {
         let levels = Levels::new(self.pool, draws);
         let share = levels.mean(&values);
         let ends = Spread::of(&levels, &values).proportion(share, &levels.worth(&levels.weights), self.confidence);
-        let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &[0.0, 1.0]);
+        let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &Control::constants(&[0.0, 1.0]));
         Ok(self.estimate(&levels, share, ends, Some(anytime)))
     }
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -78,35 +79,84 @@ class Scores:
     """The scores on each class, in the order of the columns."""
 
 
+@overload
 def estimate(
     values: Any,
     probabilities: Any = None,
     *,
+    metric: Literal["all"],
+    rows: Any = None,
+    labels: Any = None,
+    pos_label: int | None = None,
     pool: int | None = None,
     floor: Any = 0.0,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     confidence: float = 0.95,
-) -> Estimate:
-    """Estimates the mean of a value over a pool from the drawn rows, without bias, with confidence intervals.
+) -> Scores: ...
+
+
+@overload
+def estimate(
+    values: Any,
+    probabilities: Any = None,
+    *,
+    metric: Literal["accuracy", "log-loss", "precision", "recall", "f1"] | None = None,
+    rows: Any = None,
+    labels: Any = None,
+    pos_label: int | None = None,
+    pool: int | None = None,
+    floor: Any = 0.0,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    confidence: float = 0.95,
+) -> Estimate: ...
+
+
+def estimate(
+    values: Any,
+    probabilities: Any = None,
+    *,
+    metric: str | None = None,
+    rows: Any = None,
+    labels: Any = None,
+    pos_label: int | None = None,
+    pool: int | None = None,
+    floor: Any = 0.0,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    confidence: float = 0.95,
+) -> Estimate | Scores:
+    """Estimates a mean or a metric over a pool from the drawn rows, without bias, with confidence intervals.
 
     Queried rows are not a random sample, and their plain average is biased. LURE weights (Farquhar, Gal and Rainforth 2021)
-    correct this, whatever the rule was and however it changed.
+    correct this, whatever the rule was, however it changed, and whichever model is judged. If draws do not represent a part
+    of the pool, the interval includes what that part could be, and ``warning`` has its share.
 
     Parameters
     ----------
-    values : array-like, or str or path
-        The value of each drawn row, in the order of the draws: a loss, or booleans (``predicted == label``), whose share is
-        estimated. Each must come from a model that had not seen the row's label. Or the path of a ledger of ``querist pool``
-        or ``querist label``, for the last estimate recorded in it. A ledger that may have lost answers emits a
-        ``UserWarning``, which is also the ``warning`` of the estimate.
+    values : array-like of shape (draws,) or (pool, classes), or str or path
+        Either the value of each drawn row, in the order of the draws: a loss, or booleans (``predicted == label``), whose
+        share is estimated. Or ``predict_proba`` of *every* row in the pool at the start, with ``rows`` and ``labels``: a
+        metric is estimated, and its interval accounts for errors on rows that were not drawn. Each must come from a model
+        that had not seen the row's label. Or the path of a ledger of ``querist pool`` or ``querist label``, for the last
+        estimate recorded in it. A ledger that may have lost answers emits a ``UserWarning``, which is also the ``warning``
+        of the estimate.
     probabilities : array-like
         The probabilities that ``query(..., return_probabilities=True)`` returned with the rows.
+    metric : {"accuracy", "log-loss", "precision", "recall", "f1", "all"}, default="accuracy"
+        The metric, for predictions of the whole pool. The predicted class is the likeliest one, the first if tied. "all"
+        returns :class:`Scores`. Predictions of exactly 0 have no log loss; the other metrics accept them.
+    rows : array-like of int
+        The index in the pool of each drawn row, in the order of the draws, for predictions of the whole pool.
+    labels : array-like of int
+        The label of each drawn row, as a column of the predictions.
+    pos_label : int
+        The column of the class for precision, recall and F1; by default 1 of two classes. If no draw counts in the metric,
+        the value is NaN and the interval is (0, 1).
     pool : int
-        The number of rows in the pool at the start.
+        The number of rows in the pool at the start, for values of the drawn rows.
     floor : float or array-like, default=0
         A lower bound on the probability of every remaining row, for each draw. It makes anytime-valid intervals shorter.
     bounds : (low, high) or None, default=(0, 1)
-        The range of the values, which are clipped to it. ``None`` means unbounded: then there is no anytime-valid interval.
+        The range of values, which are clipped to it. ``None`` means unbounded: then there is no anytime-valid interval.
     confidence : float, default=0.95
         The confidence level of the intervals, from 0.5 to 0.9999.
 
@@ -114,16 +164,23 @@ def estimate(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(5000, 2)); y = (X[:, 0] + rng.normal(size=5000) > 0).astype(int)
     >>> clf = querist.ActiveClassifier(rule="margin:mu=1", random_state=0).fit(X[:100], y[:100])
-    >>> places, p = clf.query(X[100:], n=400, return_probabilities=True)
-    >>> found = querist.estimate(clf.predict(X[100:][places]) == y[100:][places], p, pool=4900)
-    >>> truth = clf.score(X[100:], y[100:])
-    >>> bool(found.low < truth < found.high)
+    >>> X, y = X[100:], y[100:]
+    >>> places, p = clf.query(X, n=400, return_probabilities=True)
+    >>> found = querist.estimate(clf.predict(X[places]) == y[places], p, pool=4900)
+    >>> bool(found.low < clf.score(X, y) < found.high)
+    True
+    >>> found = querist.estimate(clf.predict_proba(X), p, rows=places, labels=y[places], metric="recall")
+    >>> bool(found.low < clf.predict(X)[y == 1].mean() < found.high)
     True
     """
     if isinstance(values, (str, os.PathLike)):
         if probabilities is not None or pool is not None:
             raise TypeError("probabilities: a ledger has its own")
         return _recorded(values)
+    if rows is not None or labels is not None or metric is not None:
+        chosen = metric or "accuracy"
+        found: Estimate | Scores = _metric(values, probabilities, chosen, rows, labels, pos_label, pool, floor, confidence)
+        return found
     if probabilities is None or pool is None:
         raise TypeError(f"{'probabilities' if probabilities is None else 'pool'}: is missing")
     truths = np.asarray(values).dtype == bool
@@ -147,36 +204,16 @@ def estimate_log_loss(
     floor: Any = 0.0,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Estimates the mean log loss over a pool from the drawn rows.
-
-    The value is that of :func:`estimate` for the log losses. The predictions for all rows bound the loss of rows that were
-    not drawn, and the interval uses these bounds.
-
-    Parameters
-    ----------
-    predicted : array-like of shape (pool, classes)
-        ``predict_proba`` of every row in the pool at the start, by a model that had not seen its label. No value may be 0.
-    rows : array-like of int
-        The index in ``predicted`` of each drawn row, in the order of the draws.
-    labels : array-like of int
-        The label of each drawn row, as a column of ``predicted``.
-    probabilities : array-like
-        The probabilities that ``query(..., return_probabilities=True)`` returned with the rows.
-    floor, confidence
-        As for :func:`estimate`.
+    """Estimates the mean log loss over a pool: ``estimate`` with the metric "log-loss".
 
     >>> import numpy as np, querist
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(5000, 2)); y = (X[:, 0] + rng.normal(size=5000) > 0).astype(int)
-    >>> clf = querist.ActiveClassifier(rule="margin:mu=1", random_state=0).fit(X[:100], y[:100])
-    >>> places, p = clf.query(X[100:], n=400, return_probabilities=True)
-    >>> said = clf.predict_proba(X[100:])
-    >>> found = querist.estimate_log_loss(said, places, y[100:][places], p)
-    >>> truth = -np.log(said[np.arange(4900), y[100:]]).mean()
-    >>> bool(found.low < truth < found.high)
+    >>> predicted = np.full((100, 2), [0.9, 0.1])
+    >>> found = querist.estimate_log_loss(predicted, [3, 7], [0, 0], [0.01, 0.01])
+    >>> found == querist.estimate(predicted, [0.01, 0.01], rows=[3, 7], labels=[0, 0], metric="log-loss")
     True
     """
-    return _to_estimate(_querist.log_loss(_judged(predicted, rows, labels, probabilities, floor, confidence)))
+    found: Estimate = _metric(predicted, probabilities, "log-loss", rows, labels, None, None, floor, confidence)
+    return found
 
 
 def estimate_scores(
@@ -188,35 +225,76 @@ def estimate_scores(
     floor: Any = 0.0,
     confidence: float = 0.95,
 ) -> Scores:
-    """Estimates accuracy, log loss, and precision, recall and F1 of each class over a pool from the drawn rows.
-
-    The predicted class of a row is the column with the largest probability, the first if tied. The predictions for all rows
-    show where the model could be wrong, and the fixed-sample intervals use that. If draws times classes exceed 200,000,
-    only the interval of the log loss does.
-
-    Parameters
-    ----------
-    predicted, rows, labels, probabilities, floor, confidence
-        As for :func:`estimate_log_loss`.
+    """Estimates all metrics over a pool: ``estimate`` with the metric "all".
 
     >>> import numpy as np, querist
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(5000, 2)); y = (X[:, 0] + rng.normal(size=5000) > 1).astype(int)
-    >>> clf = querist.ActiveClassifier(rule="margin:mu=1", random_state=0).fit(X[:100], y[:100])
-    >>> places, p = clf.query(X[100:], n=400, return_probabilities=True)
-    >>> found = querist.estimate_scores(clf.predict_proba(X[100:]), places, y[100:][places], p)
-    >>> recall = found.classes[1].recall
-    >>> truth = clf.predict(X[100:])[y[100:] == 1].mean()
-    >>> bool(recall.low < truth < recall.high)
+    >>> predicted = np.full((100, 2), [0.9, 0.1])
+    >>> found = querist.estimate_scores(predicted, [3, 7], [0, 0], [0.01, 0.01])
+    >>> found == querist.estimate(predicted, [0.01, 0.01], rows=[3, 7], labels=[0, 0], metric="all")
     True
     """
-    accuracy, log_loss, classes = _querist.pool_scores(_judged(predicted, rows, labels, probabilities, floor, confidence))
-    class_scores = (ClassScores(*(found and _to_estimate(found) for found in of_class)) for of_class in classes)
-    return Scores(_to_estimate(accuracy), _to_estimate(log_loss), tuple(class_scores))
+    found: Scores = _metric(predicted, probabilities, "all", rows, labels, None, None, floor, confidence)
+    return found
+
+
+_METRICS = ("accuracy", "log-loss", "precision", "recall", "f1", "all")
+
+_LEAST_PROBABILITY = 1e-12
+"""Predictions are at least this, where 0 is allowed."""
+
+
+def _metric(
+    values: Any,
+    probabilities: Any,
+    metric: str,
+    rows: Any,
+    labels: Any,
+    pos_label: Any,
+    pool: Any,
+    floor: Any,
+    confidence: Any,
+) -> Any:
+    """Estimates a metric of a model that predicted the whole pool."""
+    if metric not in _METRICS:
+        raise ValueError(f"metric: {metric!r}, need one of {', '.join(_METRICS)}")
+    for name, argument in (("probabilities", probabilities), ("rows", rows), ("labels", labels)):
+        if argument is None:
+            raise TypeError(
+                f"{name}: is missing; a metric needs the predictions of the whole pool, and rows and labels of the draws"
+            )
+    judged = _judged(values, rows, labels, probabilities, floor, confidence, metric not in ("log-loss", "all"))
+    count, classes = judged[0].shape
+    if pool is not None and pool != count:
+        raise ValueError(f"pool: {pool}, but there are predictions for {count} rows")
+    if metric == "log-loss":
+        return _to_estimate(_querist.log_loss(judged))
+    accuracy, log_loss, of_classes = _querist.pool_scores(judged)
+    if metric == "accuracy":
+        return _to_estimate(accuracy)
+    each = tuple(ClassScores(*(found and _to_estimate(found) for found in of_class)) for of_class in of_classes)
+    if metric == "all":
+        return Scores(_to_estimate(accuracy), _to_estimate(log_loss), each)
+    found = getattr(each[_positive(pos_label, classes)], metric)
+    if found is None:
+        draws = len(judged[1])
+        return Estimate(math.nan, 0.0, 1.0, 0.0, 1.0, judged[-1], 0.0, draws, f"none of the draws counts in the {metric}")
+    return found
+
+
+def _positive(pos_label: Any, classes: int) -> int:
+    if pos_label is None:
+        if classes != 2:
+            raise TypeError(f"pos_label: is missing; there are {classes} classes")
+        return 1
+    if not is_integer(pos_label):
+        raise TypeError(f"pos_label: need a whole number, not {type(pos_label).__name__}")
+    if not 0 <= pos_label < classes:
+        raise ValueError(f"pos_label: {pos_label}, need a column from 0 to {classes - 1}")
+    return int(pos_label)
 
 
 def _judged(
-    predicted: Any, rows: Any, labels: Any, probabilities: Any, floor: Any, confidence: Any
+    predicted: Any, rows: Any, labels: Any, probabilities: Any, floor: Any, confidence: Any, zeros: bool
 ) -> tuple[np.ndarray, list[int], list[int], np.ndarray, np.ndarray, float]:
     """Checks and returns the predictions; row, label, probability and floor of each draw; and the confidence."""
     table = np.asarray(predicted)
@@ -225,6 +303,8 @@ def _judged(
     if table.dtype.kind != "f":
         raise TypeError(f"predicted: need numbers, not dtype {table.dtype}")
     predictions = np.ascontiguousarray(table, dtype=np.float64)
+    if zeros and (predictions >= 0).all():
+        predictions = np.maximum(predictions, _LEAST_PROBABILITY)
     if not ((predictions > 0) & (predictions <= 1 + 1e-9)).all():
         raise ValueError("predicted: need probabilities above 0")
     row_indices, columns = _indices("rows", rows, predictions.shape[0]), _indices("labels", labels, predictions.shape[1])

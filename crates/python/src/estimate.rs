@@ -110,7 +110,7 @@ pub(crate) fn pool_scores(
 
 fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_, f64>) -> Vec<DrawProbability> {
     let draws = probabilities.as_array().into_iter().zip(floors.as_array());
-    draws.map(|(probability, floor)| DrawProbability { probability: *probability, floor: *floor }).collect()
+    draws.map(|(probability, floor)| DrawProbability::exact(*probability, *floor)).collect()
 }
 
 fn estimate_parts(estimate: &Estimate) -> EstimateParts {

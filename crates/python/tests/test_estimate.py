@@ -29,7 +29,11 @@ def test_the_estimate_is_the_lure_weighted_mean() -> None:
     losses = rng.uniform(size=60)
     for values in (losses, losses > 0.5):
         found = querist.estimate(values, q, pool=500)
-        assert found.value == pytest.approx((lure_weights(q, 500) * values).mean())
+        # A share is a ratio of two weighted means: of booleans and of ones.
+        wanted = (
+            lure_ratio(values * 1.0, np.ones(60), q, 500) if values.dtype == bool else (lure_weights(q, 500) * values).mean()
+        )
+        assert found.value == pytest.approx(wanted)
         assert found.low <= found.value <= found.high
         assert found.draws == 60
         assert found.effective_n == pytest.approx(lure_weights(q, 500).sum() ** 2 / (lure_weights(q, 500) ** 2).sum())
@@ -41,12 +45,25 @@ def test_the_estimate_is_the_lure_weighted_mean() -> None:
     assert "<p>" in unbounded._repr_html_()
 
 
+def test_a_share_and_its_complement_add_up_to_1() -> None:
+    rng = np.random.default_rng(8)
+    q = rng.uniform(0.0005, 0.02, size=60)
+    right = rng.uniform(size=60) < 0.8
+    found, other = (querist.estimate(values, q, pool=500, floor=1e-4) for values in (right, ~right))
+    assert found.value == pytest.approx(1 - other.value)
+    assert [found.low, found.high] == pytest.approx([1 - other.high, 1 - other.low])
+    assert [found.anytime_low, found.anytime_high] == pytest.approx([1 - other.anytime_high, 1 - other.anytime_low], abs=1e-5)
+    all_right = querist.estimate(np.ones(60, dtype=bool), q, pool=500)
+    assert all_right.value == 1
+    assert all_right.low < 1
+
+
 def test_the_interval_of_log_loss_accounts_for_rows_not_drawn() -> None:
     rng = np.random.default_rng(3)
-    predicted = rng.dirichlet([0.3, 0.5, 1.0], size=500) + 1e-6
+    predicted = rng.dirichlet([1.0, 1.5, 3.0], size=500) + 1e-6
     predicted /= predicted.sum(axis=1, keepdims=True)
     labels = predicted.argmax(axis=1)[:60]
-    q = rng.uniform(0.001, 0.01, size=60)
+    q = rng.uniform(0.001, 0.003, size=60)
     found = querist.estimate_log_loss(predicted, np.arange(60), labels, q)
     losses = -np.log(predicted[np.arange(60), labels])
     assert found.value == pytest.approx((lure_weights(q, 500) * losses).mean(), rel=1e-12)
@@ -54,7 +71,7 @@ def test_the_interval_of_log_loss_accounts_for_rows_not_drawn() -> None:
     unaware = querist.estimate(losses, q, pool=500, bounds=None)
     assert found.high > unaware.high
     assert found.anytime_high is None
-    assert querist.estimate_log_loss(predicted, range(60), labels, q, confidence=0.99).high > found.high
+    assert querist.estimate_log_loss(predicted, range(60), labels, q, confidence=0.99).high >= found.high
 
 
 Judged = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -100,11 +117,22 @@ def lure_ratio(numerator: np.ndarray, denominator: np.ndarray, q: np.ndarray, N:
     return float(np.clip(ratio + (errors(residual, 0.0) * errors(denominator, mean)).sum() / mean, 0.0, 1.0))
 
 
+def difference_estimate(predicted: np.ndarray, labels: np.ndarray, rows: np.ndarray, q: np.ndarray) -> float:
+    """Returns the accuracy that a recalibrated model predicts for the pool, plus the LURE mean of what draws add to it."""
+    likeliest, weights = predicted.argmax(axis=1), lure_weights(q, len(predicted))
+    found = []
+    for b in np.append(2.0 ** (np.arange(-15, 16) / 3), 0.0):
+        probabilities = predicted**b / (predicted**b).sum(axis=1, keepdims=True)
+        e = probabilities[np.arange(len(predicted)), likeliest]
+        added = (weights * ((likeliest == labels)[rows] - e[rows])).mean()
+        found.append((abs(added), e.mean() + added))
+    return float(min(found)[1])
+
+
 def test_scores_are_lure_weighted_means_and_their_ratios() -> None:
     predicted, labels, rows, q = judged(np.random.default_rng(4), 500, 80)
     found = querist.estimate_scores(predicted, rows, labels[rows], q)
-    wrong = predicted[rows].argmax(axis=1) != labels[rows]
-    assert found.accuracy.value == pytest.approx(1 - (lure_weights(q, 500) * wrong).mean(), rel=1e-12)
+    assert found.accuracy.value == pytest.approx(difference_estimate(predicted, labels, rows, q), rel=1e-9)
     assert found.log_loss == querist.estimate_log_loss(predicted, rows, labels[rows], q)
     assert len(found.classes) == 3
     for (name, c), ratio in each(found).items():
@@ -121,6 +149,75 @@ def test_scores_are_lure_weighted_means_and_their_ratios() -> None:
     assert surer.accuracy.high > found.accuracy.high
 
 
+def test_one_function_estimates_every_metric() -> None:
+    predicted, labels, rows, q = judged(np.random.default_rng(9), 500, 80)
+    draws = {"rows": rows, "labels": labels[rows]}
+    every = querist.estimate(predicted, q, metric="all", **draws)
+    assert every == querist.estimate_scores(predicted, rows, labels[rows], q)
+    assert (
+        querist.estimate(predicted, q, **draws) == querist.estimate(predicted, q, metric="accuracy", **draws) == every.accuracy
+    )
+    assert querist.estimate(predicted, q, metric="log-loss", pool=500, **draws) == every.log_loss
+    for c, of_class in enumerate(every.classes):
+        for name in ("precision", "recall", "f1"):
+            assert querist.estimate(predicted, q, metric=name, pos_label=c, **draws) == getattr(of_class, name)  # type: ignore[call-overload]
+
+
+def test_a_metric_without_a_relevant_draw_is_undecided() -> None:
+    predicted = np.full((50, 2), [0.6, 0.4])
+    found = querist.estimate(predicted, [0.02] * 3, rows=[0, 1, 2], labels=[0, 0, 0], metric="recall")
+    assert np.isnan(found.value)
+    assert (found.low, found.high, found.anytime_low, found.anytime_high, found.draws) == (0, 1, 0, 1, 3)
+    assert found.warning is not None
+
+
+def test_a_model_may_be_certain_unless_its_log_loss_is_estimated() -> None:
+    predicted = np.array([[1.0, 0.0], [0.0, 1.0]] * 50)
+    draws = {"rows": np.arange(40), "labels": np.array([0, 1] * 19 + [1, 1])}
+    q = 1 / (100 - np.arange(40))
+    found = querist.estimate(predicted, q, **draws)
+    assert found.low < 0.975 < found.high
+    with pytest.raises(ValueError, match="^predicted"):
+        querist.estimate(predicted, q, metric="log-loss", **draws)
+
+
+class Overconfident:
+    """A model whose scores are several times too large: most of its probabilities are 0 or 1 to many digits."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        positive = 1 / (1 + np.exp(-np.clip(self.factor * X[:, 0], -30, 30)))
+        return np.column_stack([1 - positive, positive])
+
+
+@pytest.mark.parametrize(
+    ("rule", "factor"), [("entropy", 8.0), ("least-confidence", 12.0), ("entropy", 1.5), ("boundary", 3.0)]
+)
+@pytest.mark.parametrize("labels", [50, 300])
+def test_estimates_of_a_foreign_model_cover_or_warn(rule: str, factor: float, labels: int) -> None:
+    rng = np.random.default_rng(11)
+    X = 2 * rng.normal(size=(2000, 1))
+    y = (rng.uniform(size=2000) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    model = Overconfident(factor)
+    predicted = model.predict_proba(X)
+    is_right = predicted.argmax(axis=1) == y
+    covered = warned = 0
+    for seed in range(150):
+        rows, q = querist.query(model, X, n=labels, rule=rule, random_state=seed, return_probabilities=True)
+        from_draws = querist.estimate(is_right[rows], q, pool=2000)
+        from_pool = querist.estimate(predicted, q, rows=rows, labels=y[rows])
+        for found in (from_draws, from_pool):
+            covered += found.low <= is_right.mean() <= found.high
+            warned += found.warning is not None and not found.low <= is_right.mean() <= found.high
+            assert found.anytime_low <= found.low <= found.high <= found.anytime_high
+    # At least 285 of 300 are expected; 270 is four standard deviations below.
+    assert covered + warned >= 270, (covered, warned)
+
+
 def test_scores_of_a_fully_drawn_pool_are_exact() -> None:
     predicted, labels, rows, q = judged(np.random.default_rng(5), 60, 60)
     found = querist.estimate_scores(predicted, rows, labels[rows], q)
@@ -132,16 +229,17 @@ def test_scores_of_a_fully_drawn_pool_are_exact() -> None:
 
 
 def test_scores_account_for_rows_not_drawn() -> None:
-    # An uncertainty rule drew mostly uncertain rows, one in ten of the pool, and three confident ones. All were right.
+    # An uncertainty rule drew mostly uncertain rows, one in ten of the pool, and six confident ones. All were right.
     predicted = np.full((1000, 2), [0.99, 0.01])
     predicted[:100] = [0.6, 0.4]
-    rows = np.append(np.arange(40), [200, 300, 400])
-    q = np.append(np.full(40, 0.009), np.full(3, 1 / 9000))
-    found = querist.estimate_scores(predicted, rows, [0] * 43, q).accuracy
-    unaware = querist.estimate(np.ones(43, dtype=bool), q, pool=1000)
+    rows = np.append(np.arange(40), [200, 300, 400, 500, 600, 700])
+    q = np.append(np.full(40, 0.009), np.full(6, 1 / 7000))
+    found = querist.estimate_scores(predicted, rows, [0] * 46, q).accuracy
+    unaware = querist.estimate(np.ones(46, dtype=bool), q, pool=1000)
     assert found.value == pytest.approx(1.0)
-    # Three confident rows say little about 900, but the model predicts that each is hardly ever wrong.
-    assert unaware.low < found.low < 1
+    # Six confident rows say little about 900, with the model's predictions or without them.
+    assert found.low < 0.75
+    assert found.low == pytest.approx(unaware.low, abs=0.05)
 
 
 def test_scores_without_a_relevant_draw_are_none() -> None:

@@ -33,13 +33,17 @@ def reference() -> str:
     found: dict[str, str] = {}
     for path in [*sorted(PACKAGE.glob("_*.py")), PACKAGE / "_querist.pyi"]:
         for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in public:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in public and not is_overload(node):
                 found.setdefault(node.name, described(node, "querist."))
     assert set(found) == public, public - set(found)
     spark = ast.parse((PACKAGE / "spark.py").read_text()).body
     functions = [node for node in spark if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
     entries = [found[name] for name in sorted(found, key=lambda name: (name.lower(), name))]
     return "\n".join(entries + [described(node, "querist.spark.") for node in functions])
+
+
+def is_overload(node: ast.ClassDef | ast.FunctionDef) -> bool:
+    return any(isinstance(decorator, ast.Name) and decorator.id == "overload" for decorator in node.decorator_list)
 
 
 def names(module: ast.Module) -> list[str]:

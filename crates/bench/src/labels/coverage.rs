@@ -1,34 +1,62 @@
 //! Coverage and width of intervals.
 
+use clap::Args;
 use querist_engine::estimate::Estimate;
 use querist_engine::stats::mean;
 
-use crate::RunArguments;
 use crate::set::LabeledSet;
 use crate::simulate::{CheckedEstimate, Milestone, SamplingStrategy};
+use crate::{RunArguments, markdown, synthetic};
 
 const STATISTICS: [&str; 7] = ["accuracy", "loss", "log loss", "clipped", "precision", "recall", "F1"];
 
-pub(crate) fn print(arguments: &RunArguments) -> anyhow::Result<()> {
+/// The runs whose intervals are checked.
+#[derive(Debug, Args)]
+pub(crate) struct CoverageArguments {
+    #[command(flatten)]
+    pub(crate) runs: RunArguments,
+    /// Adds the synthetic pools, such as one with 1 % positives or one with wrong labels
+    #[arg(long)]
+    synthetic: bool,
+    /// Only the synthetic pools whose names contain this
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Prints one line of a Markdown table for each pool and number of labels
+    #[arg(long)]
+    markdown: bool,
+}
+
+pub(crate) fn print(arguments: &CoverageArguments) -> anyhow::Result<()> {
+    let CoverageArguments { runs, synthetic, only, markdown } = arguments;
+    let sets = runs.sets.iter().map(|path| LabeledSet::read(path));
+    let mut synthetic = if *synthetic { synthetic::all() } else { vec![] };
+    synthetic.retain(|set| set.name.contains(only.as_str()));
+    if *markdown {
+        return markdown::print(runs, sets.chain(synthetic.into_iter().map(Ok)));
+    }
     println!("fixed: share of runs that cover (`!` if the 99 % upper limit of it is below 95 %), mean width");
-    for path in &arguments.sets {
-        let set = LabeledSet::read(path)?;
-        let random = held_out_by_random(arguments, &set)?;
-        for strategy in arguments.strategies()? {
-            println!("\n{} by {}", set.name, strategy.name);
-            println!(
-                "  statistic        labels    fixed   width   bias     anytime   width   times fixed  warned  declined  runs"
-            );
-            let runs = arguments.run(&set, &strategy, true)?;
-            for statistic in STATISTICS {
-                for (at, labels) in arguments.at.iter().enumerate() {
-                    print_line(statistic, *labels, &runs, at);
-                }
-                print_whole_runs(statistic, &runs);
+    for set in sets.chain(synthetic.into_iter().map(Ok)) {
+        print_set(runs, &set?)?;
+    }
+    Ok(())
+}
+
+fn print_set(arguments: &RunArguments, set: &LabeledSet) -> anyhow::Result<()> {
+    let random = if set.kind.classes() > 0 { held_out_by_random(arguments, set)? } else { vec![] };
+    for strategy in arguments.strategies()? {
+        println!("\n{} by {}", set.name, strategy.name);
+        println!(
+            "  statistic        labels    fixed   width   bias   error     anytime   width   times fixed  warned  declined  runs"
+        );
+        let runs = arguments.run(set, &strategy, true)?;
+        for statistic in STATISTICS {
+            for (at, labels) in arguments.at.iter().enumerate() {
+                print_line(statistic, *labels, &runs, at);
             }
-            if set.kind.classes() > 0 {
-                print_twins(&random, &runs, &arguments.at);
-            }
+            print_whole_runs(statistic, &runs);
+        }
+        if set.kind.classes() > 0 {
+            print_twins(&random, &runs, &arguments.at);
         }
     }
     Ok(())
@@ -53,7 +81,7 @@ fn print_twins(random: &[f64], runs: &[Vec<Milestone>], at: &[u64]) {
     }
 }
 
-fn find<'a>(milestone: &'a Milestone, statistic: &str) -> Option<&'a CheckedEstimate> {
+pub(crate) fn find<'a>(milestone: &'a Milestone, statistic: &str) -> Option<&'a CheckedEstimate> {
     milestone.estimates.iter().find(|checked| checked.statistic == statistic)
 }
 
@@ -72,7 +100,8 @@ fn print_line(statistic: &str, labels: u64, runs: &[Vec<Milestone>], at: usize) 
     let (width, declined) = (mean(&widths), 1.0 - widths.len() as f64 / checked.len() as f64);
     let mark = if is_too_low(covered, checked.len()) { '!' } else { ' ' };
     let bias = all(|c| c.estimate.value - c.truth);
-    print!("  {statistic:<14} {labels:>8} {covered:>8.3}{mark}{width:>7.3} {bias:>+7.4}");
+    let error = all(|c| (c.estimate.value - c.truth).powi(2)).sqrt();
+    print!("  {statistic:<14} {labels:>8} {covered:>8.3}{mark}{width:>7.4} {bias:>+7.4} {error:>7.4}");
     if checked.iter().all(|c| c.estimate.anytime.is_some()) {
         let ends = |c: &CheckedEstimate| c.estimate.anytime.unwrap_or((f64::NAN, f64::NAN));
         let inside: Vec<f64> =
@@ -91,6 +120,14 @@ fn print_line(statistic: &str, labels: u64, runs: &[Vec<Milestone>], at: usize) 
 
 /// Prints the share of runs whose anytime-valid interval covers the truth at every milestone.
 fn print_whole_runs(statistic: &str, runs: &[Vec<Milestone>]) {
+    let whole = whole_runs(statistic, runs);
+    if !whole.is_empty() {
+        println!("  {statistic:<14} whole runs covered by the anytime interval: {:.3}", mean(&whole));
+    }
+}
+
+/// Returns, for each run with anytime-valid intervals, 1 if they cover the truth at every milestone, else 0.
+pub(crate) fn whole_runs(statistic: &str, runs: &[Vec<Milestone>]) -> Vec<f64> {
     let covers = |run: &Vec<Milestone>| {
         let ends = run.iter().filter_map(|milestone| {
             let checked = find(milestone, statistic)?;
@@ -99,15 +136,12 @@ fn print_whole_runs(statistic: &str, runs: &[Vec<Milestone>]) {
         let ends: Vec<bool> = ends.collect();
         (!ends.is_empty()).then(|| f64::from(ends.iter().all(|inside| *inside)))
     };
-    let whole: Vec<f64> = runs.iter().filter_map(covers).collect();
-    if !whole.is_empty() {
-        println!("  {statistic:<14} whole runs covered by the anytime interval: {:.3}", mean(&whole));
-    }
+    runs.iter().filter_map(covers).collect()
 }
 
 /// Returns whether the 99 % upper Clopper–Pearson limit of a coverage is below 95 %: whether at most this many hits
 /// among n have a probability below 1 % if each has a probability of 95 %.
-fn is_too_low(covered: f64, n: usize) -> bool {
+pub(crate) fn is_too_low(covered: f64, n: usize) -> bool {
     const LEVEL: f64 = 0.95;
     let hits = (covered * n as f64).round() as usize;
     // The binomial distribution, term by term from 0 hits, in logarithms.

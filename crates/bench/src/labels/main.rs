@@ -10,9 +10,11 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 mod coverage;
 mod curves;
+mod markdown;
 mod set;
 mod simulate;
 mod stops;
+mod synthetic;
 
 use set::LabeledSet;
 use simulate::{Milestone, RunPlan, SamplingStrategy};
@@ -29,7 +31,7 @@ enum Table {
     /// Prints accuracy, log loss and the recall of the rarest class on held-out rows
     Curves(RunArguments),
     /// Prints coverage and width of the intervals, judged by the fitted model on the whole pool
-    Coverage(RunArguments),
+    Coverage(coverage::CoverageArguments),
     /// Prints where stopping rules stop, and how often they should not have
     Stops(stops::StopArguments),
 }
@@ -38,7 +40,6 @@ enum Table {
 #[derive(Debug, Args)]
 struct RunArguments {
     /// Data files with a column `label` or `target`
-    #[arg(required = true)]
     sets: Vec<PathBuf>,
     /// Ways of choosing rows, as `RULE@DRAW@COLD-START` or a part of it, separated by semicolons
     #[arg(long, default_value = "random;top;boundary")]
@@ -83,13 +84,15 @@ impl RunArguments {
 
 fn main() -> anyhow::Result<()> {
     let table = LabelsArguments::parse().table;
-    let (Table::Curves(runs) | Table::Coverage(runs) | Table::Stops(stops::StopArguments { runs, .. })) = &table;
+    let (Table::Curves(runs)
+    | Table::Coverage(coverage::CoverageArguments { runs, .. })
+    | Table::Stops(stops::StopArguments { runs, .. })) = &table;
     if runs.seeds < 2 || runs.batch == 0 || !runs.at.is_sorted() {
         bail!("need at least 2 seeds, a batch of at least 1, and ascending numbers of labels");
     }
     match &table {
         Table::Curves(runs) => curves::print(runs),
-        Table::Coverage(runs) => coverage::print(runs),
+        Table::Coverage(arguments) => coverage::print(arguments),
         Table::Stops(arguments) => stops::print(arguments),
     }
 }

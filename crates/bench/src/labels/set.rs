@@ -15,6 +15,8 @@ pub(crate) struct LabeledSet {
     pub(crate) rows: Rows,
     pub(crate) labels: Vec<f64>,
     pub(crate) kind: Labels,
+    /// The probability of each class, row by row, by a model that is judged instead of the learner's.
+    pub(crate) foreign: Option<Vec<f64>>,
 }
 
 impl LabeledSet {
@@ -35,7 +37,7 @@ impl LabeledSet {
             Some(narrow) => narrow.rows(&loaded.batch.rows, narrow.dim()),
             None => loaded.batch.rows,
         };
-        Ok(Self { name, rows, labels: loaded.batch.labels, kind })
+        Ok(Self { name, rows, labels: loaded.batch.labels, kind, foreign: None })
     }
 
     /// Returns the class with the fewest labels; 0 for numbers.

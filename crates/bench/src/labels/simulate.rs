@@ -2,18 +2,18 @@
 
 use anyhow::Context;
 use querist_engine::coin::Coin;
-use querist_engine::estimate::Estimate;
+use querist_engine::estimate::{DrawProbability, Estimate, Estimator};
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::linear::Linear;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{
-    Assessment, ColdDraws, Draw, Objective, PoolLearner, Precision, PrecisionGoal, RefitPool, RefitSettings,
+    Assessment, ColdDraws, Draw, Drawn, Objective, PoolLearner, Precision, PrecisionGoal, RefitPool, RefitSettings,
 };
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::Rules;
-use querist_engine::task::{self, Task};
+use querist_engine::task::{self, Labels, Task};
 
 use crate::set::LabeledSet;
 
@@ -97,12 +97,15 @@ pub(crate) fn simulate(
     }
     (0..set.rows.len()).filter(|row| is_test[*row]).for_each(|row| pool.retire(row));
     let mut milestones = vec![];
+    let mut draws = RecordedDraws::default();
     let mut seen = vec![false; set.kind.classes()];
     for milestone in &plan.milestones {
         while pool.time() < *milestone && 0 < pool.left() {
             let mut answers = vec![];
             for _ in 0..plan.batch.min(milestone - pool.time()).min(pool.left() as u64) {
+                let left = pool.left();
                 let drawn = pool.ask(&set.rows)?;
+                draws.add(&drawn, left);
                 let label = set.labels[drawn.row];
                 if let Some(seen) = seen.get_mut(set.kind.class(label)) {
                     *seen = true;
@@ -115,14 +118,23 @@ pub(crate) fn simulate(
             break;
         }
         let has_all_classes = seen.iter().all(|seen| *seen);
-        milestones.push(measure(set, &pool, &is_test, has_all_classes, plan.estimates));
+        let mut measured = measure(set, &pool, &is_test, has_all_classes, plan.estimates);
+        if let Some(predicted) = set.foreign.as_ref().filter(|_| plan.estimates) {
+            (measured.assessment, measured.estimates) = (None, draws.check_foreign(set, predicted, &is_test));
+        }
+        milestones.push(measured);
     }
     Ok(milestones)
 }
 
 fn learner(set: &LabeledSet, strategy: &SamplingStrategy, seed: u64) -> anyhow::Result<RefitPool> {
     let task = task::parse(set.kind.default_loss(), set.kind)?;
-    let rule = rule::parse(&rule::in_pool(&strategy.rule, set.kind), task.name(), set.kind)?;
+    let name = match strategy.rule.as_str() {
+        // The default for numbers.
+        "boundary" if set.kind == Labels::Numbers => "conditional-loss",
+        name => name,
+    };
+    let rule = rule::parse(&rule::in_pool(name, set.kind), task.name(), set.kind)?;
     let refit = Refit::new(&*task, true, set.rows.empty_like(), None, seed)?;
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
     let learner = Learner::new(task, true, set.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
@@ -189,6 +201,54 @@ fn measure(
         has_all_classes,
         estimates,
         assessment,
+    }
+}
+
+/// The draws of a run, with their probabilities.
+#[derive(Default)]
+struct RecordedDraws {
+    rows: Vec<usize>,
+    draws: Vec<DrawProbability>,
+}
+
+impl RecordedDraws {
+    fn add(&mut self, drawn: &Drawn, left: usize) {
+        if let Some(draw) = drawn.draw_probability(left) {
+            self.rows.push(drawn.row);
+            self.draws.push(draw);
+        }
+    }
+
+    /// Pairs the estimates of a model that is not the learner's with the truth on the whole pool.
+    fn check_foreign(&self, set: &LabeledSet, predicted: &[f64], is_test: &[bool]) -> Vec<CheckedEstimate> {
+        let (k, rarest) = (set.kind.classes(), set.rarest_class());
+        let pool: Vec<usize> = (0..set.rows.len()).filter(|row| !is_test[*row]).collect();
+        let of_pool: Vec<f64> = pool.iter().flat_map(|row| &predicted[row * k..][..k]).copied().collect();
+        let class = |row: usize| set.kind.class(set.labels[row]);
+        let index = |row: &usize| pool.binary_search(row).unwrap_or(0);
+        let answers: Vec<(usize, usize)> = self.rows.iter().map(|row| (index(row), class(*row))).collect();
+        let Ok(scores) = Estimator::new(pool.len()).scores(&of_pool, &answers, &self.draws) else { return vec![] };
+        let (mut right, mut loss, mut counts) = (0.0, 0.0, [0.0; 3]);
+        for row in &pool {
+            let of_row = &predicted[row * k..][..k];
+            let guess = (1..k).fold(0, |best, class| if of_row[best] < of_row[class] { class } else { best });
+            right += f64::from(guess == class(*row));
+            loss -= of_row[class(*row)].ln();
+            let (is_guess, is_it) = (guess == rarest, class(*row) == rarest);
+            let hits = [is_guess && is_it, is_guess, is_it].map(f64::from);
+            counts.iter_mut().zip(hits).for_each(|(count, hit)| *count += hit);
+        }
+        let (n, [found, said, actual], of_class) = (pool.len() as f64, counts, &scores.classes[rarest]);
+        [
+            ("accuracy", right / n, Some(scores.accuracy)),
+            ("log loss", loss / n, Some(scores.log_loss)),
+            ("precision", found / said, of_class.precision),
+            ("recall", found / actual, of_class.recall),
+            ("F1", 2.0 * found / (said + actual), of_class.f1),
+        ]
+        .into_iter()
+        .filter_map(|(statistic, truth, estimate)| Some(CheckedEstimate { statistic, truth, estimate: estimate? }))
+        .collect()
     }
 }
 

@@ -24,8 +24,8 @@ pub(super) struct Levels<'a> {
     pub(super) weights: Vec<f64>,
     /// c of each draw.
     shares: Vec<f64>,
-    draws: &'a [DrawProbability],
-    pool: usize,
+    pub(super) draws: &'a [DrawProbability],
+    pub(super) pool: usize,
 }
 
 impl<'a> Levels<'a> {

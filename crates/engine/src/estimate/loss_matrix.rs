@@ -60,11 +60,7 @@ impl<'a> AnsweredLosses<'a> {
 }
 
 /// The fraction of the observed variance that the lower end uses: a mean that came out too high shows too large a
-/// variance. Measured on 18 pools with normal quantiles: with all of it 0 to 1.5 % of lower ends are too high, with
-/// none 1 to 15 %.
-pub(super) const SEEN_BELOW: f64 = 1.0 / 3.0;
-
-/// The same for mean losses.
+/// variance.
 const LOSS_SEEN_BELOW: f64 = 2.0 / 3.0;
 
 /// The bound on the transformed b, which corresponds to |b| = 10¹²; beyond, one class of each item is certain.

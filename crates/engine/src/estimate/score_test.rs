@@ -6,12 +6,12 @@
 //! expects more errors (b < 1) or fewer (b > 1). Under each tilted model a score of the pool has some value, and the
 //! error of its estimate has a variance that the draws need not have shown. Tilted models whose score is too many of
 //! those standard deviations away are excluded; the scores of the others form the interval. This is Wilson's method,
-//! with a tilted model in place of a proportion p. The model's predictions determine only variances, not the location
-//! of the interval.
+//! with a tilted model in place of a proportion p. What a tilted model expects of each item is also a control variate:
+//! only the deviations of the draws from it are noise. Wrong predictions make intervals wider, but do not bias them.
 
+use super::anytime::Control;
 use super::interval::Spread;
 use super::leveled::Levels;
-use super::loss_matrix::SEEN_BELOW;
 use super::{DrawProbability, Estimator, Invalid, Judgement, LossMatrix};
 use crate::stats::normal_quantile;
 
@@ -52,6 +52,15 @@ struct TiltedModel {
     totals: Vec<Normalizer>,
     /// Fractions of the pool by class: predicted and true, predicted, true.
     pool: Vec<[f64; 3]>,
+    /// The variance of the predicted accuracy of the pool, if it comes from a sample of its items; else 0.
+    sampling_variance: f64,
+}
+
+/// An estimated share, with the shares that draws do not exclude.
+pub(super) struct TestedShare {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
 }
 
 /// A normalizing constant: probabilities are e^{−b·(loss − likeliest)}/total, so that no power overflows.
@@ -75,7 +84,8 @@ impl Normalizer {
 
 /// A test of a tilted model: its ratio, the excess of the draws over it, and the variances of that excess.
 #[derive(Clone, Copy)]
-struct ModelTest {
+struct ModelTest<'a> {
+    model: &'a TiltedModel,
     ratio: f64,
     above: f64,
     /// The variance that the model implies.
@@ -96,12 +106,12 @@ struct Room {
 
 impl Room {
     /// Returns the distance for a test above 0. Draws with too many errors show too large a variance.
-    fn above(&self, test: &ModelTest) -> f64 {
+    fn above(&self, test: &ModelTest<'_>) -> f64 {
         (self.expected * test.expected.sqrt()).max(self.seen * test.seen.sqrt())
     }
 
     /// Returns the distance for a test below 0. Draws with too few errors show hardly any variance.
-    fn below(&self, test: &ModelTest) -> f64 {
+    fn below(&self, test: &ModelTest<'_>) -> f64 {
         (self.expected * test.expected.sqrt()).max(self.seen * (self.seen_below * test.seen).sqrt())
     }
 }
@@ -110,6 +120,9 @@ impl Room {
 /// Measured on 13 pools: with these, intervals of F1 are 15 % narrower than without control variates.
 const RATIO_FACTOR: f64 = 1.07;
 const RATIO_SEEN_BELOW: f64 = 2.0 / 3.0;
+
+/// The factor on normal quantiles in tests of accuracy.
+const SHARE_FACTOR: f64 = 1.0;
 
 impl Estimator {
     /// Tests tilted models, in which the model is wrong more often or less often than it predicts, against these draws.
@@ -133,17 +146,36 @@ impl Estimator {
         }
         let levels = Levels::new(self.pool, draws);
         let (noise, losses) = (levels.noise(), matrix.drawn.to_vec());
-        Ok(Some(ScoreTests { tilted_models: tilted_models(matrix), losses, classes, judged, levels, noise }))
+        Ok(Some(ScoreTests { tilted_models: tilted_models(matrix, self.pool), losses, classes, judged, levels, noise }))
     }
 }
 
 impl ScoreTests<'_> {
-    /// Returns the shares that the draws do not exclude at `t` standard deviations; `None` if no tilted model defines the
-    /// share.
-    pub(super) fn share_interval(&self, count: Count, t: f64) -> Option<(f64, f64)> {
-        let tests: Vec<ModelTest> =
-            self.tilted_models.iter().filter_map(|tilted| self.test(tilted, count, false)).collect();
-        accepted(&tests, &Room { expected: t, seen: t, seen_below: SEEN_BELOW })
+    /// Estimates the accuracy and returns the shares that the draws do not exclude at this confidence; `None` if no tilted
+    /// model defines it.
+    ///
+    /// The estimate is a difference estimator: the predicted accuracy of the pool plus the leveled mean of what draws add to
+    /// their predictions, by the tilted model that is nearest to the draws.
+    pub(super) fn accuracy(&self, confidence: f64) -> Option<TestedShare> {
+        let count = Count { class: None, term: |_, is| RatioTerm::new(is, true) };
+        let (nearest, tests) = self.nearest_and_tests(count)?;
+        let value = (tests[nearest].ratio + tests[nearest].above).clamp(0.0, 1.0);
+        let room = self.room(&tests[nearest], count, (confidence, SHARE_FACTOR));
+        let (low, high) = accepted(&tests, &room)?;
+        Some(TestedShare { value, low: low.min(value), high: high.max(value) })
+    }
+
+    /// Returns the predicted probabilities of errors, as control variates of bets.
+    pub(super) fn predicted_errors(&self) -> Vec<Control> {
+        let original = self.tilted_models.iter().find(|model| model.sharpness == 1.0);
+        let Some(model) = original else { return Control::constants(&[0.0, 1.0]) };
+        let error = |(m, (judged, total)): (usize, (&Judgement, &Normalizer))| {
+            1.0 - total.probability(self.losses[m * self.classes + judged.predicted], 1.0)
+        };
+        let drawn = self.judged.iter().zip(&model.totals).enumerate().map(error).collect();
+        let right: f64 = model.pool.iter().map(|[found, ..]| found).sum();
+        // The likeliest of K classes has a probability of at least 1/K.
+        Control::predictions(drawn, 1.0 - right, 3.0 * model.sampling_variance.sqrt(), 1.0 - 1.0 / self.classes as f64)
     }
 
     /// Returns the ratios that the draws do not exclude at this confidence; `None` if no tilted model defines the ratio.
@@ -151,21 +183,32 @@ impl ScoreTests<'_> {
     /// What the tilted model expects of a draw is a control variate: over the pool it adds up to 0, so only the
     /// deviations from it are noise.
     pub(super) fn ratio_interval(&self, count: Count, confidence: f64) -> Option<(f64, f64)> {
-        let test = |tilted| Some((tilted, self.test(tilted, count, true)?));
-        let (models, tests): (Vec<&TiltedModel>, Vec<ModelTest>) = self.tilted_models.iter().filter_map(test).unzip();
-        let nearest = (0..tests.len()).min_by(|a, b| tests[*a].above.abs().total_cmp(&tests[*b].above.abs()))?;
-        let draws = self.draws(models[nearest], tests[nearest].ratio, count, true);
-        let errors: Vec<f64> = draws.map(|draw| draw.error).collect();
-        let expected = RATIO_FACTOR * normal_quantile(0.5 + 0.5 * confidence);
-        let seen = Spread::of(&self.levels, &errors).quantile(confidence);
-        accepted(&tests, &Room { expected, seen, seen_below: RATIO_SEEN_BELOW })
+        let (nearest, tests) = self.nearest_and_tests(count)?;
+        accepted(&tests, &self.room(&tests[nearest], count, (confidence, RATIO_FACTOR)))
     }
 
-    /// Tests a tilted model, with a control variate or without.
-    fn test(&self, tilted: &TiltedModel, count: Count, controlled: bool) -> Option<ModelTest> {
-        let ratio = tilted.ratio(count)?;
-        let mut test = ModelTest { ratio, above: 0.0, expected: 0.0, seen: 0.0 };
-        for (m, TestedDraw { error, square }) in self.draws(tilted, ratio, count, controlled).enumerate() {
+    /// Tests all tilted models that define the ratio, and returns the index of the one that is nearest to the draws.
+    fn nearest_and_tests(&self, count: Count) -> Option<(usize, Vec<ModelTest<'_>>)> {
+        let tests: Vec<ModelTest<'_>> =
+            self.tilted_models.iter().filter_map(|tilted| self.test(tilted, count)).collect();
+        let nearest = (0..tests.len()).min_by(|a, b| tests[*a].above.abs().total_cmp(&tests[*b].above.abs()))?;
+        Some((nearest, tests))
+    }
+
+    /// Returns the distances that tests may have from 0, by the errors of the draws under the model that is nearest to them.
+    fn room(&self, nearest: &ModelTest<'_>, count: Count, (confidence, factor): (f64, f64)) -> Room {
+        let errors: Vec<f64> = self.draws(nearest.model, nearest.ratio, count).map(|draw| draw.error).collect();
+        let expected = factor * normal_quantile(0.5 + 0.5 * confidence);
+        let seen = Spread::of(&self.levels, &errors).quantile(confidence);
+        Room { expected, seen, seen_below: RATIO_SEEN_BELOW }
+    }
+
+    /// Tests a tilted model; `None` if it does not define the ratio.
+    fn test<'a>(&'a self, model: &'a TiltedModel, count: Count) -> Option<ModelTest<'a>> {
+        let ratio = model.ratio(count)?;
+        let variance = if count.class.is_none() { model.sampling_variance } else { 0.0 };
+        let mut test = ModelTest { model, ratio, above: 0.0, expected: variance, seen: variance };
+        for (m, TestedDraw { error, square }) in self.draws(model, ratio, count).enumerate() {
             test.above += self.levels.weights[m] * error / self.judged.len() as f64;
             test.expected += self.noise[m] * square;
             test.seen += self.noise[m] * error * error;
@@ -174,13 +217,7 @@ impl ScoreTests<'_> {
     }
 
     /// Returns the error of each draw under a tilted model.
-    fn draws(
-        &self,
-        tilted: &TiltedModel,
-        ratio: f64,
-        count: Count,
-        controlled: bool,
-    ) -> impl Iterator<Item = TestedDraw> {
+    fn draws(&self, tilted: &TiltedModel, ratio: f64, count: Count) -> impl Iterator<Item = TestedDraw> {
         let value = move |predicted: bool, actual: bool| {
             let RatioTerm { numerator, denominator } = (count.term)(predicted, actual);
             numerator - ratio * denominator
@@ -190,7 +227,8 @@ impl ScoreTests<'_> {
             let predicted = judged.predicted == class;
             let p = total.probability(self.losses[m * self.classes + class], tilted.sharpness);
             let (if_true, if_false) = (value(predicted, true), value(predicted, false));
-            let center = if controlled { p * if_true + (1.0 - p) * if_false } else { 0.0 };
+            // Over the pool, expectations add up to 0: only deviations from them are noise.
+            let center = p * if_true + (1.0 - p) * if_false;
             TestedDraw {
                 error: value(predicted, judged.truth == class) - center,
                 square: p * (if_true - center).powi(2) + (1.0 - p) * (if_false - center).powi(2),
@@ -206,14 +244,14 @@ struct TestedDraw {
 }
 
 /// Returns the range of the ratios of models that are not excluded.
-fn accepted(tests: &[ModelTest], room: &Room) -> Option<(f64, f64)> {
+fn accepted(tests: &[ModelTest<'_>], room: &Room) -> Option<(f64, f64)> {
     let (first, last) = (tests.first()?, tests.last()?);
     // Both fall as ratios rise: models above 0 in the first are too low, models below 0 in the second too high.
-    let too_low = |test: &ModelTest| test.above - room.above(test);
-    let too_high = |test: &ModelTest| test.above + room.below(test);
+    let too_low = |test: &ModelTest<'_>| test.above - room.above(test);
+    let too_high = |test: &ModelTest<'_>| test.above + room.below(test);
     let (mut low, mut high) = (None, None);
     for (one, next) in tests.iter().zip(&tests[1..]) {
-        let crossing = |of: &dyn Fn(&ModelTest) -> f64| {
+        let crossing = |of: &dyn Fn(&ModelTest<'_>) -> f64| {
             let share = of(one) / (of(one) - of(next));
             one.ratio + (next.ratio - one.ratio) * share
         };
@@ -261,12 +299,14 @@ fn sharpnesses() -> Vec<f64> {
     worse.chain([0.0]).chain(better).collect()
 }
 
-fn tilted_models(matrix: &LossMatrix<'_>) -> Vec<TiltedModel> {
+/// Returns the tilted models of a pool of this many items.
+fn tilted_models(matrix: &LossMatrix<'_>, items_of_pool: usize) -> Vec<TiltedModel> {
     let k = matrix.classes;
     let tilted = |b: &f64| TiltedModel {
         sharpness: *b,
         totals: matrix.drawn.chunks_exact(k).map(|losses| Normalizer::of(losses, *b)).collect(),
         pool: vec![[0.0; 3]; k],
+        sampling_variance: 0.0,
     };
     let mut tilted_models: Vec<TiltedModel> = sharpnesses().iter().map(tilted).collect();
     let mut items = 0.0;
@@ -279,12 +319,20 @@ fn tilted_models(matrix: &LossMatrix<'_>) -> Vec<TiltedModel> {
                 *actual += total.probability(*loss, tilted.sharpness);
             }
             let [found, predicted, _] = &mut tilted.pool[likeliest];
-            *found += total.probability(losses[likeliest], tilted.sharpness);
+            let right = total.probability(losses[likeliest], tilted.sharpness);
+            *found += right;
             *predicted += 1.0;
+            // The sum of squares, until all items are added.
+            tilted.sampling_variance += right * right;
         }
     });
-    for share in tilted_models.iter_mut().flat_map(|tilted| tilted.pool.as_flattened_mut()) {
-        *share /= items;
+    for tilted in &mut tilted_models {
+        for share in tilted.pool.as_flattened_mut() {
+            *share /= items;
+        }
+        let mean: f64 = tilted.pool.iter().map(|[found, ..]| found).sum();
+        let variance = (tilted.sampling_variance / items - mean * mean).max(0.0);
+        tilted.sampling_variance = if items < items_of_pool as f64 { variance / items } else { 0.0 };
     }
     tilted_models
 }

@@ -1,10 +1,10 @@
 //! Accuracy, precision, recall and F1 of a whole pool.
 
-use super::anytime::{Betting, boundary};
+use super::anytime::{Betting, Control, boundary};
 use super::interval::Spread;
 use super::leveled::{Levels, effective};
 use super::loss_matrix::AnsweredLosses;
-use super::score_test::{Count, RatioTerm, ScoreTests};
+use super::score_test::{Count, RatioTerm, ScoreTests, TestedShare};
 use super::{DrawProbability, Estimate, Estimator, Invalid, Warning};
 
 /// The judgment of an item by a model that had not seen its label.
@@ -76,8 +76,8 @@ impl Estimator {
         })
     }
 
-    /// Estimates the accuracy on the whole pool. With `tests`, the fixed-sample interval also accounts for errors
-    /// among undrawn items.
+    /// Estimates the accuracy on the whole pool. With `tests`, the model's predictions are a control variate of the estimate
+    /// and of both intervals, and the fixed-sample interval also accounts for errors among undrawn items.
     pub fn accuracy(
         &self,
         judged: &[Judgement],
@@ -86,15 +86,18 @@ impl Estimator {
     ) -> Result<Estimate, Invalid> {
         // Rules seek errors, so the weights of errors are small, and so is the noise of their sum.
         let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
-        let estimate = complement(self.plain_share(&wrong, draws)?);
-        let missing = Levels::new(self.pool, draws).missing_share(draws, self.pool);
-        let widened_by_missing =
-            |estimate: Estimate| complement(complement(estimate).with_missing_rows(missing, (0.0, 1.0)));
-        let Some(tests) = tests else { return Ok(widened_by_missing(estimate).nested()) };
+        let errors = self.plain_share(&wrong, draws)?;
+        let missing = Levels::new(self.pool, draws).missing_share();
+        // A tilted model would be extrapolated to missing rows.
+        let tested = tests.filter(|_| missing == 0.0).and_then(|tests| Some((tests, tests.accuracy(self.confidence)?)));
+        let Some((tests, TestedShare { value, low, high })) = tested else {
+            return Ok(complement(errors.with_missing_rows(missing, (0.0, 1.0))).nested());
+        };
         let values: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
-        let t = Spread::of(&Levels::new(self.pool, draws), &values).quantile(self.confidence);
-        let count = Count { class: None, term: |_, is| RatioTerm::new(is, true) };
-        Ok(widened_by_missing(widened(estimate, tests.share_interval(count, t))).nested())
+        let controls = tests.predicted_errors();
+        let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &controls);
+        let estimate = complement(Estimate { anytime: Some(anytime), ..errors });
+        Ok(Estimate { value, low, high, ..estimate }.nested())
     }
 
     /// Estimates precision, recall and F1 of a class on the whole pool, with intervals like those of accuracy.
@@ -205,7 +208,10 @@ pub(super) fn ratio_of(
         terms.iter().map(|term| (term.numerator - ratio * term.denominator) / denominator).collect();
     let weights: Vec<f64> = denominators.iter().zip(&levels.weights).map(|(denominator, v)| denominator * v).collect();
     let spread = Spread::of(&levels, &residuals);
-    let ends = spread.proportion(ratio, &levels.worth(&weights), estimator.confidence);
+    let mut worth = levels.worth(&weights);
+    // A share that is estimated from the draws alone: a few errors of small weight show too little variance.
+    worth.is_uneven |= tests.is_none() && denominators.iter().all(|denominator| *denominator == 1.0);
+    let ends = spread.proportion(ratio, &worth, estimator.confidence);
     let anytime = anytime(estimator, terms, draws);
     // To second order, a ratio is biased by −cov(residual, denominator)/denominator, which is estimated like a variance.
     let off: f64 = levels
@@ -217,13 +223,16 @@ pub(super) fn ratio_of(
     let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
     // Only draws that count in the ratio carry information about it.
     estimate.effective_n = effective(&weights);
-    if let Some((tests, count)) = tests {
+    let missing = levels.missing_share();
+    // A tilted model would be extrapolated to missing rows.
+    if let Some((tests, count)) = tests.filter(|_| missing == 0.0) {
         estimate = widened(estimate, tests.ratio_interval(count, estimator.confidence));
     }
-    if cases < FEW_CASES && draws.len() < estimator.pool {
+    if cases < FEW_CASES.min(draws.len()) && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });
     }
-    Some(estimate.ratio_with_missing_rows(levels.missing_share(draws, estimator.pool)).nested())
+    let largest = terms.iter().fold(1.0, |most: f64, term| most.max(term.numerator));
+    Some(estimate.ratio_with_missing_rows(missing, denominator, largest).nested())
 }
 
 /// The number of intervals of the grid on which ratios are tested, before bisection refines the ends.
@@ -240,9 +249,9 @@ fn anytime(estimator: &Estimator, terms: &[RatioTerm], draws: &[DrawProbability]
         let neutral = ratio / scale;
         let values = terms.iter().map(|term| (term.numerator - ratio * term.denominator + ratio) / scale);
         if above {
-            betting.is_too_low(values, neutral, &[neutral])
+            betting.is_too_low(values, neutral, &Control::constants(&[neutral]))
         } else {
-            betting.is_too_low(values.map(|value| 1.0 - value), 1.0 - neutral, &[1.0 - neutral])
+            betting.is_too_low(values.map(|value| 1.0 - value), 1.0 - neutral, &Control::constants(&[1.0 - neutral]))
         }
     };
     // Wealth need not be monotone in the ratio, so search for the accepted ratios from the outside.

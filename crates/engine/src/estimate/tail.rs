@@ -58,15 +58,16 @@ fn student_scale(x: &[f64], start: f64) -> f64 {
 }
 
 /// The least share of missing rows that counts, and its least number of standard errors.
-const LEAST_MISSING: f64 = 0.25;
-const LEAST_ERRORS: f64 = 4.0;
+const LEAST_MISSING: f64 = 0.05;
+const LEAST_ERRORS: f64 = 2.0;
 /// If floors bound the weights by this number, missing rows would have been drawn.
 const BOUNDED_WEIGHT: f64 = 20.0;
 
 impl Levels<'_> {
     /// Returns the share of the pool that the draws do not represent. 1/((N−m+1)q) has expectation 1 for every draw: if its mean
     /// is far below, rows with small probabilities were not drawn, and nothing is known of their values.
-    pub(super) fn missing_share(&self, draws: &[DrawProbability], pool: usize) -> f64 {
+    pub(super) fn missing_share(&self) -> f64 {
+        let (draws, pool) = (self.draws, self.pool);
         let weight = |(before, draw): (usize, &DrawProbability)| 1.0 / ((pool - before) as f64 * draw.probability);
         let has_floor =
             |(before, draw): (usize, &DrawProbability)| 1.0 < BOUNDED_WEIGHT * (pool - before) as f64 * draw.floor;
@@ -97,12 +98,18 @@ impl Estimate {
         }
     }
 
-    /// Widens a ratio, of whose terms nothing is known for missing rows.
-    pub(super) fn ratio_with_missing_rows(self, share: f64) -> Self {
+    /// Widens a ratio by what missing rows could add to its two sums. The denominator is a mean over the pool in which they
+    /// count as 0. Each could add 1 to the denominator alone, or `largest` to both.
+    pub(super) fn ratio_with_missing_rows(self, share: f64, denominator: f64, largest: f64) -> Self {
         if share == 0.0 {
             return self;
         }
-        Self { low: 0.0, high: 1.0, warning: Some(Warning::MissingRows { share }), ..self }
+        Self {
+            low: self.low * denominator / (denominator + share),
+            high: (self.high * denominator + largest * share) / (denominator + largest * share),
+            warning: Some(Warning::MissingRows { share }),
+            ..self
+        }
     }
 
     /// Withdraws the end of an interval that heavy tails do not allow: the upper one if no value is negative, else both.

@@ -242,7 +242,9 @@ impl<'a> Evidence<'a> {
             for row in chosen {
                 models.scores(row, rows.row(row), &mut scores);
                 task.losses(&scores, labels, &mut losses);
-                losses.iter_mut().for_each(|loss| *loss = loss.min(limit));
+                for loss in &mut losses {
+                    *loss = loss.min(limit);
+                }
                 visit(&losses);
             }
         };

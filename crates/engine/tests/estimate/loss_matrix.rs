@@ -118,7 +118,7 @@ fn intervals_cover_for_three_classes() {
                 index += 1;
             }
             let item = left.swap_remove(index);
-            draws.push(DrawProbability { probability: preference(item) / total, floor: 0.1 / total });
+            draws.push(DrawProbability::exact(preference(item) / total, 0.1 / total));
             answers.push((item, truth[item]));
         }
         let mean = truth.iter().enumerate().map(|(item, class)| possible[3 * item + class]).sum::<f64>() / pool as f64;

@@ -24,7 +24,7 @@ fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, 
             at -= q(index);
             index += 1;
         }
-        draws.push(DrawProbability { probability: q(index), floor: share / count });
+        draws.push(DrawProbability::exact(q(index), share / count));
         items.push(left.remove(index));
     }
     (items, draws)

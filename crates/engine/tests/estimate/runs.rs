@@ -241,7 +241,7 @@ fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
     }
     assert!(leveled.bias().abs() < 3.5 && plain.bias() > 15.0, "{leveled}; {plain}");
     let covered = leveled.coverage();
-    assert!((0.93..=0.97).contains(&covered), "{leveled}");
+    assert!((0.93..=0.99).contains(&covered), "{leveled}");
 }
 
 /// Models fitted without an item's fold are judged without bias; judged by their own training data, they look too good.

@@ -166,7 +166,7 @@ pub(crate) fn learn(pool: &TwoClassPool, how: Drawing, seed: u64) -> RunDraws {
         let item = left.swap_remove(index);
         let probability = how.chance / count + (1.0 - how.chance) * uncertainty[item] / total;
         total -= uncertainty[item];
-        run.draws.push(DrawProbability { probability, floor: how.chance / count });
+        run.draws.push(DrawProbability::exact(probability, how.chance / count));
         run.items.push(item);
         run.wrong.push(pool.is_wrong(&theta, item));
         wrong -= f64::from(run.wrong[m]);
