@@ -114,8 +114,8 @@ impl Refit {
     }
 
     /// Fits as version 0.1 did, for its runs: in the features themselves, and with its choice of λ.
-    pub fn as_in_version_0_1(self) -> Self {
-        Self { strength: self.strength.as_in_version_0_1(), ..self }.by_features()
+    pub fn like_version_0_1(self) -> Self {
+        Self { strength: self.strength.like_version_0_1(), ..self }.by_features()
     }
 
     /// Adds an answer. `item` is its index in the pool.

@@ -178,7 +178,7 @@ pub fn refit_pool(
     let rules = pool_rules(settings, &*task, labels, true)?;
     let mut refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, settings.l2, settings.seed)?;
     if settings.defaults == Defaults::V0_1 {
-        refit = refit.as_in_version_0_1();
+        refit = refit.like_version_0_1();
     }
     let learner = learner(settings, task, resolved)?;
     let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };

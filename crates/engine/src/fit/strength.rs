@@ -74,7 +74,7 @@ impl Strength {
     }
 
     /// Chooses λ as version 0.1 did.
-    pub(super) fn as_in_version_0_1(self) -> Self {
+    pub(super) fn like_version_0_1(self) -> Self {
         Self { due: FIRST, reluctance: FORMER_RELUCTANCE, ..self }
     }
 
