@@ -171,7 +171,7 @@ fn intervals_cover_with_estimated_probabilities() {
 /// Draws that never leave a tenth of the pool say nothing of the rest.
 #[test]
 fn rows_that_are_never_drawn_widen_intervals() {
-    let draws: Vec<DrawProbability> = (0..100).map(|m| DrawProbability::exact(1.0 / (200 - m) as f64, 0.0)).collect();
+    let draws: Vec<DrawProbability> = (0..100).map(|m| DrawProbability::exact(1.0 / f64::from(200 - m), 0.0)).collect();
     let estimator = Estimator::new(2000);
     let share = estimator.share(&[true; 100], &draws).unwrap();
     assert!(matches!(share.warning, Some(Warning::MissingRows { share }) if (share - 0.93).abs() < 0.01), "{share:?}");
