@@ -152,7 +152,7 @@ impl Drawn {
         match (self.rate, self.probability) {
             (Some(rate), Some(accepted)) if 0 < self.tries && !self.fallback && 0.0 < rate && 0.0 < accepted => {
                 let largest = self.uncertainty / accepted;
-                (largest / rate - 1.0).max(0.0) / SAMPLED_ROWS as f64
+                ((largest / rate - 1.0) / SAMPLED_ROWS as f64).clamp(0.0, 1.0)
             }
             _ => 0.0,
         }

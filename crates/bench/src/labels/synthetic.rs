@@ -92,7 +92,7 @@ fn foreign_model() -> LabeledSet {
     let mut draws = NoiseSource { coin: Coin::new(19, "foreign"), at: 0 };
     let probability = |score: f64| 1.0 / (1.0 + (-score).exp());
     let predicted = set.labels.iter().flat_map(|label| {
-        let score = 4.0 * 2.0 * (label * 1.0 + draws.normal());
+        let score = 4.0 * 2.0 * (label + draws.normal());
         let positive = probability(score).clamp(1e-9, 1.0 - 1e-9);
         [1.0 - positive, positive]
     });

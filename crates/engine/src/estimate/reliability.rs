@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn intervals_of_bins_cover_the_truth() {
-        let (mut covered, mut all) = (0, 0);
+        let (mut covered, mut all) = (0_u32, 0_u32);
         for seed in 0..60 {
             let everything = predictions(seed);
             let pick = Coin::new(seed, "draw");
@@ -109,13 +109,13 @@ mod tests {
                     .iter()
                     .filter(inside)
                     .fold((0.0, 0.0), |(count, right), one| (count + 1.0, right + f64::from(one.is_right)));
-                covered += usize::from(bin.accuracy.low <= right / count && right / count <= bin.accuracy.high);
+                covered += u32::from(bin.accuracy.low <= right / count && right / count <= bin.accuracy.high);
                 all += 1;
             }
         }
         // Four standard deviations below 95 %.
-        let least = 0.95 - 4.0 * (0.95 * 0.05 / all as f64).sqrt();
-        assert!(least < covered as f64 / all as f64, "{covered} of {all}");
+        let least = 0.95 - 4.0 * (0.95 * 0.05 / f64::from(all)).sqrt();
+        assert!(least < f64::from(covered) / f64::from(all), "{covered} of {all}");
     }
 
     #[test]

@@ -177,15 +177,15 @@ fn rows_that_are_never_drawn_widen_intervals() {
     assert!(matches!(share.warning, Some(Warning::MissingRows { share }) if (share - 0.93).abs() < 0.01), "{share:?}");
     assert!(share.low < 0.1 && share.high == 1.0, "{share:?}");
     let mean = estimator.mean(&[1.0; 100], &draws, Range::Within(0.0, 2.0)).unwrap();
-    assert!(mean.low < 0.1 && 1.9 < mean.high, "{mean:?}");
+    assert!(mean.low < 0.11 && 1.9 < mean.high, "{mean:?}");
     let unbounded = estimator.mean(&[1.0; 100], &draws, Range::Unbounded).unwrap();
-    assert!(unbounded.low < 0.1 && unbounded.high == f64::INFINITY, "{unbounded:?}");
+    assert!(unbounded.low < 0.11 && unbounded.high == f64::INFINITY, "{unbounded:?}");
     let signs: Vec<f64> = (0..100).map(|m| f64::from(m % 2) - 0.5).collect();
     let of_signs = estimator.mean(&signs, &draws, Range::Unbounded).unwrap();
     assert!(of_signs.low == f64::NEG_INFINITY && of_signs.high == f64::INFINITY, "{of_signs:?}");
     let judged = vec![Judgement { loss: 0.1, predicted: 0, truth: 0 }; 100];
     let precision = estimator.class_scores(&judged, &draws, 0, None).unwrap().precision.unwrap();
-    assert!(precision.low < 0.1 && precision.high == 1.0, "{precision:?}");
+    assert!(precision.low < 0.11 && precision.high == 1.0, "{precision:?}");
 }
 
 /// A share and that of the opposite add up to 1, with mirrored intervals.
