@@ -30,9 +30,12 @@ fn check_results(ledger: &str, name: &str, out: &str) {
     check(&expected(&format!("version-2-{name}.replay.json")), &json(&["replay", ledger, "--json"]), name);
     let report = json(&["report", ledger, "--out", out, "--json"]);
     let before = expected(&format!("version-2-{name}.report.json"));
-    for key in ["run", "finished", "figures", "missing"] {
+    for key in ["run", "finished"] {
         assert_eq!(report[key], before[key], "{name}: {key}");
     }
+    // Later versions draw more figures.
+    check(&before["figures"], &report["figures"], name);
+    check(&before["missing"], &report["missing"], name);
 }
 
 fn check_export(ledger: &str) {

@@ -43,8 +43,8 @@ fn a_killed_run_that_starts_with_some_rows_ends_like_an_undisturbed_one() {
         let expected = strings(&run(&format!("{name}-whole")));
         let asks = expected["asks"].as_array().unwrap();
         let is_yes = |ask: &Value| ask["id"].as_str().unwrap()[1..].parse::<usize>().unwrap() % 50 == 7;
-        let found = asks[..10].iter().filter(|ask| is_yes(ask)).count();
-        assert!(2 <= found, "{name}: {found} positives among the first ten");
+        // Predicted rows come first only until every class has an answer.
+        assert!(asks[..10].iter().any(is_yes), "{name}: no positive among the first ten");
         assert!(
             asks[..10].iter().all(|ask| ask["probability"].as_f64().is_some_and(|p| 0.0 < p && p <= 1.0)),
             "{name}"

@@ -360,9 +360,10 @@ fn dual_parameters_find_the_minimum_of_the_features() {
     }
 }
 
-/// λ is chosen by the same losses with dual parameters as with features.
+/// With dual parameters, λ is chosen by the same losses as with features. There are fewer of them, so a choice is spread
+/// over fewer fits and can be one move ahead.
 #[test]
-fn dual_parameters_choose_the_same_strength() {
+fn dual_parameters_choose_nearly_the_same_strength() {
     let (rows, labels) = sparse(150, 30, 5000, 4);
     let task = task::parse("cross-entropy", Labels::Classes(4)).unwrap();
     let chosen = |mut refit: Refit| {
@@ -373,7 +374,9 @@ fn dual_parameters_choose_the_same_strength() {
         refit.strength()
     };
     let refit = || Refit::new(&*task, true, rows.empty_like(), None, 3).unwrap();
-    assert_eq!(chosen(refit()), chosen(refit().by_features()));
+    let (dual, by_features) = (chosen(refit()), chosen(refit().by_features()));
+    let steps = 2.0 * (dual / by_features).log10();
+    assert!(steps.abs() < 1.1, "{dual} and {by_features} are {steps} half decades apart");
 }
 
 /// If answers are many, a choice is spread over the following fits. It still ends near the λ that all answers choose at
