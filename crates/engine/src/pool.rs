@@ -46,7 +46,7 @@ pub use refit::{LabeledDraw, RefitPool, RefitSettings};
 use retired::Retired;
 pub use row_weights::{RowWeights, WeightedDraw, settle};
 pub use sampler::PoolSampler;
-use sampler::SAMPLED_ROWS;
+use sampler::rows_to_sample;
 pub use scan::{BLOCK, Scan};
 pub use sgd::{SgdPool, SgdSettings};
 
@@ -142,17 +142,17 @@ impl Drawn {
         let total = self.rate? * left as f64;
         // A sampled ΣU may be too small, even 0.
         let share = |u: f64| if u == 0.0 { 0.0 } else { (u / total).min(1.0) };
-        let noise = self.rate_noise();
+        let noise = self.rate_noise(left);
         Some(estimate::DrawProbability { probability: share(self.uncertainty), floor: share(self.least), noise })
     }
 
-    /// Returns a bound on the relative variance of the rate, if it was sampled. No U is above `U_max`, so the relative
-    /// variance of U is at most `U_max/S − 1`.
-    fn rate_noise(&self) -> f64 {
+    /// Returns a bound on the relative variance of the rate, if it was sampled from the `left` rows. No U is above `U_max`,
+    /// so the relative variance of U is at most `U_max/S − 1`.
+    fn rate_noise(&self, left: usize) -> f64 {
         match (self.rate, self.probability) {
             (Some(rate), Some(accepted)) if 0 < self.tries && !self.fallback && 0.0 < rate && 0.0 < accepted => {
                 let largest = self.uncertainty / accepted;
-                ((largest / rate - 1.0) / SAMPLED_ROWS as f64).clamp(0.0, 1.0)
+                ((largest / rate - 1.0) / rows_to_sample(left).max(1) as f64).clamp(0.0, 1.0)
             }
             _ => 0.0,
         }

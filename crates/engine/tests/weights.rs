@@ -177,13 +177,18 @@ fn probabilities_from_a_sampled_rate_are_valid() {
         scale: None,
         least: 0.0,
     };
-    for (rate, least, probability, floor) in
-        [(0.0, 0.0, 1.0, 0.0), (0.0, 0.1, 1.0, 1.0), (1e-320, 0.0, 1.0, 0.0), (0.06, 0.03, 0.5, 0.05)]
-    {
-        let found = Drawn { rate: Some(rate), least, ..drawn }.draw_probability(10).unwrap();
+    for (left, rate, least, probability, floor) in [
+        (10, 0.0, 0.0, 1.0, 0.0),
+        (10, 0.0, 0.1, 1.0, 1.0),
+        (10, 1e-320, 0.0, 1.0, 0.0),
+        (10, 0.06, 0.03, 0.5, 0.05),
+        (40, 0.06, 0.03, 0.125, 0.0125),
+        (4000, 0.06, 0.03, 0.00125, 0.000125),
+    ] {
+        let found = Drawn { rate: Some(rate), least, ..drawn }.draw_probability(left).unwrap();
         assert!((found.probability - probability).abs() < 1e-15 && (found.floor - floor).abs() < 1e-15, "{found:?}");
-        // U is at most 1, so its relative variance is at most 1/S − 1; 1,024 rows are sampled.
-        let noise = if 0.0 < rate { ((1.0 / rate - 1.0) / 1024.0).min(1.0) } else { 0.0 };
+        // U is at most 1, so its relative variance is at most 1/S − 1; as many rows are sampled as are left, at most 1,024.
+        let noise = if 0.0 < rate { ((1.0 / rate - 1.0) / left.min(1024) as f64).min(1.0) } else { 0.0 };
         assert!(found.noise == noise || (found.noise / noise - 1.0).abs() < 1e-12, "{found:?}");
     }
     let exact = Drawn { rate: Some(0.06), tries: 0, ..drawn }.draw_probability(10).unwrap();

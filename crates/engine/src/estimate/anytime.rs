@@ -149,8 +149,9 @@ impl Betting {
         }
     }
 
-    /// Returns the interval of means of values in [0, 1]. Wealth decreases with the hypothetical mean, so bisection
-    /// finds the ends.
+    /// Returns the interval of means of values in [0, 1], whose ends bisection finds. If weights are known exactly, wealth
+    /// decreases with the hypothetical mean, so the accepted means are an interval. For noisy weights this holds only up
+    /// to the correction of their bias, which is at most `noise` times the stake.
     pub(super) fn mean(&self, values: &[f64], controls: &[Control]) -> (f64, f64) {
         let mirrored: Vec<f64> = values.iter().map(|value| 1.0 - value).collect();
         let mirrored_controls: Vec<Control> = controls.iter().map(Control::mirrored).collect();

@@ -21,7 +21,12 @@ const AHEAD: u64 = 8;
 const PROPOSALS: u64 = 1 << 63;
 
 /// The number of rows from which a mean over a pool is estimated: less than half a millisecond for 100 features.
-pub(super) const SAMPLED_ROWS: usize = 1024;
+const SAMPLED_ROWS: usize = 1024;
+
+/// Returns the number of rows, drawn with replacement, from which a mean over `left` rows is estimated.
+pub(super) fn rows_to_sample(left: usize) -> usize {
+    left.min(SAMPLED_ROWS)
+}
 
 /// The model and the rules of a pool's learner, the rows that are left, and the state of the draws.
 #[derive(Debug)]
@@ -268,7 +273,7 @@ impl PoolSampler {
     /// weight proportional to the estimate keeps its mean.
     pub(super) fn sampled_rate(&self, rows: &Rows) -> f64 {
         let (mut sum, mut count, mut at) = (0.0, 0, self.time << 32);
-        let wanted = self.retired.left().min(SAMPLED_ROWS);
+        let wanted = rows_to_sample(self.retired.left());
         while count < wanted {
             let index = self.look.below(at, rows.len());
             at += 1;
