@@ -108,10 +108,10 @@ impl PrecisionSetting {
             return Err(IllegalSettings::NeedsFloor { rule: rule.name() }.into());
         };
         let (precision, floor) = (self.of(goal), rule.floor());
-        let plan = |value: f64| Precision { labels: None, ..precision }.plan(value, floor, pool);
         let statistic = self.class.as_ref().map_or("accuracy".to_owned(), |class| format!("the F1 of {class}"));
         if !precision.is_possible(CAUTIOUS, floor, pool) {
-            let (budget, needed) = (self.labels.unwrap_or(0), plan(CAUTIOUS).labels);
+            let (budget, needed) =
+                (self.labels.unwrap_or(0), Precision { labels: None, ..precision }.plan(CAUTIOUS, floor, pool).labels);
             bail!(
                 "--precision {}: if {statistic} is {CAUTIOUS}, that takes about {} labels, more than the budget of {}\n  \
                  use a larger --budget (the run stops as soon as the precision is reached), or a less precise estimate",
@@ -121,7 +121,7 @@ impl PrecisionSetting {
             );
         }
         let [first, second, third] = ANNOUNCED.map(|value| {
-            let PrecisionPlan { labels, even } = plan(value);
+            let PrecisionPlan { labels, even } = precision.plan(value, floor, pool);
             [grouped(labels), grouped(even), value.to_string()]
         });
         let half_width = self.half_width;

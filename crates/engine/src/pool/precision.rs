@@ -63,21 +63,36 @@ impl Precision {
     /// Returns the expected cost, if the statistic will be `value`, for a rule with this floor and a pool of this many
     /// rows. For F1, the class is assumed to have a tenth of the pool.
     pub fn plan(&self, value: f64, floor: f64, pool: usize) -> PrecisionPlan {
-        let (needed, teaching) = (self.even_draws_needed(value, pool), self.teaching_labels());
-        let late = LATE_SHARE.max(floor);
-        let taught = information(floor) * teaching as f64;
-        if needed <= taught {
+        let (needed, teaching) = (self.even_draws_needed(value, pool), self.teaching_labels() as f64);
+        let taught = information(floor) * teaching;
+        let (labels, even) = if needed <= taught {
             let labels = needed / information(floor);
-            return PrecisionPlan { labels: labels.ceil() as u64, even: (floor * labels).ceil() as u64 };
+            (labels, floor * labels)
+        } else {
+            let late = self.late_share(needed - taught, teaching, floor);
+            let more = (needed - taught) / information(late);
+            (teaching + more, floor * teaching + late * more)
+        };
+        // Rounding must not add a label.
+        let labels = ((labels - 1e-9).ceil() as u64).min(pool as u64);
+        PrecisionPlan { labels, even: (even.ceil() as u64).min(labels) }
+    }
+
+    /// Returns the share of even draws after this many labels, if the information of `missing` even draws is missing.
+    fn late_share(&self, missing: f64, answers: f64, floor: f64) -> f64 {
+        let steady = LATE_SHARE.max(floor);
+        match (self.goal, self.labels) {
+            (PrecisionGoal::Accuracy, Some(labels)) => {
+                let left = (labels as f64 - answers).max(1.0);
+                share_of_information((missing / left).clamp(0.0, 1.0)).max(steady)
+            }
+            _ => steady,
         }
-        let more = ((needed - taught) / information(late)).min(pool as f64 - teaching as f64).max(0.0);
-        let even = floor * teaching as f64 + late * more;
-        PrecisionPlan { labels: teaching + more.ceil() as u64, even: even.ceil() as u64 }
     }
 
     /// Returns whether the labels suffice if the statistic is `value` and all later draws are spread evenly.
     pub fn is_possible(&self, value: f64, floor: f64, pool: usize) -> bool {
-        let Some(labels) = self.labels else { return true };
+        let Some(labels) = self.labels.filter(|labels| *labels < pool as u64) else { return true };
         let teaching = self.teaching_labels().min(labels);
         let found = information(floor) * teaching as f64 + (labels - teaching) as f64;
         self.even_draws_needed(value, pool) <= found
@@ -88,11 +103,9 @@ impl Precision {
         if answers < self.teaching_labels() {
             return floor;
         }
-        let steady = LATE_SHARE.max(floor);
-        let (PrecisionGoal::Accuracy, Some(evidence)) = (self.goal, evidence) else { return steady };
+        let Some(evidence) = evidence else { return LATE_SHARE.max(floor) };
         let missing = self.even_draws_needed(evidence.share, pool) - evidence.even_draws;
-        let Some(left) = self.labels.map(|labels| labels.saturating_sub(answers).max(1)) else { return steady };
-        share_of_information((missing / left as f64).clamp(0.0, 1.0)).max(steady)
+        self.late_share(missing, answers as f64, floor)
     }
 
     fn teaching_labels(&self) -> u64 {
@@ -150,8 +163,30 @@ mod tests {
         assert!(labels(0.03, 0.95) < labels(0.03, 0.9) && labels(0.03, 0.9) < labels(0.03, 0.8));
         let plan = accuracy(0.03, None).plan(0.9, 0.2, 100_000);
         assert!(plan.even < plan.labels, "{plan:?}");
-        // A plan never needs more labels than the pool has rows.
-        assert!(accuracy(0.001, None).plan(0.9, 0.2, 500).labels <= 500);
+    }
+
+    #[test]
+    fn a_plan_never_needs_more_labels_than_the_pool_has_rows() {
+        for rows in [1, 20, 50, 99, 150, 500_u64] {
+            for labels in [None, Some(10), Some(rows), Some(5000)] {
+                for half_width in [0.001, 0.05, 0.1, 0.3] {
+                    for floor in [0.01, 0.2, 0.9] {
+                        let plan = accuracy(half_width, labels).plan(0.9, floor, rows as usize);
+                        assert!(plan.labels <= rows && plan.even <= plan.labels, "{plan:?} of {rows}, {half_width}");
+                    }
+                }
+            }
+            assert!(accuracy(0.001, Some(rows)).is_possible(0.5, 0.2, rows as usize));
+        }
+    }
+
+    #[test]
+    fn a_plan_keeps_to_its_budget_if_the_precision_is_possible() {
+        for budget in (20..1000).step_by(20) {
+            let precision = accuracy(0.04, Some(budget));
+            let plan = precision.plan(0.8, 0.2, 100_000);
+            assert_eq!(plan.labels <= budget, precision.is_possible(0.8, 0.2, 100_000), "{plan:?} within {budget}");
+        }
     }
 
     #[test]
