@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
     low: float
     """Lower end of the fixed-sample interval."""
     high: float
-    """Upper end of the fixed-sample interval."""
+    """Upper end of the fixed-sample interval; infinity if the values have no upper bound."""
     anytime_low: float | None
     """Lower end of the anytime-valid interval; ``None`` for unbounded values."""
     anytime_high: float | None
@@ -46,10 +46,10 @@ class Estimate(NamedTuple):
 
     def __repr__(self) -> str:
         careful = f"; {self.warning}" if self.warning else ""
-        return (
-            f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} with {self.confidence:.0%} confidence, "
-            f"{self.draws} draws){careful}"
-        )
+        ends = f"{self.low:.4g} to {self.high:.4g}"
+        if math.isinf(self.high):
+            ends = f"at least {self.low:.4g}, no upper bound,"
+        return f"{self.value:.4g} ({ends} with {self.confidence:.0%} confidence, {self.draws} draws){careful}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>"
@@ -156,7 +156,8 @@ def estimate(
     floor : float or array-like, default=0
         A lower bound on the probability of every remaining row, for each draw. It makes anytime-valid intervals shorter.
     bounds : (low, high) or None, default=(0, 1)
-        The range of values, which are clipped to it. ``None`` means unbounded: then there is no anytime-valid interval.
+        The range of values of the drawn rows, which are clipped to it. ``None`` means unbounded: then there is no
+        anytime-valid interval.
     confidence : float, default=0.95
         The confidence level of the intervals, from 0.5 to 0.9999.
 
@@ -173,14 +174,30 @@ def estimate(
     >>> bool(found.low < clf.predict(X)[y == 1].mean() < found.high)
     True
     """
+    has_bounds = bounds is None or _ends(bounds) != _BOUNDS
     if isinstance(values, (str, os.PathLike)):
-        if probabilities is not None or pool is not None:
-            raise TypeError("probabilities: a ledger has its own")
+        _reject(
+            "a ledger has its own",
+            probabilities=probabilities is not None,
+            pool=pool is not None,
+            floor=np.ndim(floor) > 0 or floor != 0,
+        )
+        _reject(
+            "does not apply to a ledger; the result is the last estimate recorded in it",
+            metric=metric is not None,
+            rows=rows is not None,
+            labels=labels is not None,
+            pos_label=pos_label is not None,
+            bounds=has_bounds,
+            confidence=confidence != _CONFIDENCE,
+        )
         return _recorded(values)
     if rows is not None or labels is not None or metric is not None:
         chosen = metric or "accuracy"
+        _reject("does not apply to a metric; it is for values of the drawn rows", bounds=has_bounds)
         found: Estimate | Scores = _metric(values, probabilities, chosen, rows, labels, pos_label, pool, floor, confidence)
         return found
+    _reject("does not apply to values of the drawn rows; it is for the metrics " + _OF_CLASS, pos_label=pos_label is not None)
     if probabilities is None or pool is None:
         raise TypeError(f"{'probabilities' if probabilities is None else 'pool'}: is missing")
     truths = np.asarray(values).dtype == bool
@@ -239,8 +256,20 @@ def estimate_scores(
 
 _METRICS = ("accuracy", "log-loss", "precision", "recall", "f1", "all")
 
+_OF_CLASS = "precision, recall and f1"
+"""The metrics of a class, in messages."""
+
+_BOUNDS = (0.0, 1.0)
+_CONFIDENCE = 0.95
+
 _LEAST_PROBABILITY = 1e-12
 """Predictions are at least this, where 0 is allowed."""
+
+
+def _reject(reason: str, **is_set: bool) -> None:
+    """Raises for the first argument that is set, as it does not apply."""
+    for name in (name for name, was_set in is_set.items() if was_set):
+        raise TypeError(f"{name}: {reason}")
 
 
 def _metric(
@@ -262,6 +291,10 @@ def _metric(
             raise TypeError(
                 f"{name}: is missing; a metric needs the predictions of the whole pool, and rows and labels of the draws"
             )
+    _reject(
+        f"does not apply to the metric {metric!r}; it is for {_OF_CLASS}",
+        pos_label=pos_label is not None and metric in ("accuracy", "log-loss", "all"),
+    )
     judged = _judged(values, rows, labels, probabilities, floor, confidence, metric not in ("log-loss", "all"))
     count, classes = judged[0].shape
     if pool is not None and pool != count:
@@ -377,7 +410,7 @@ def _recorded(path: str | os.PathLike[str]) -> Estimate:
         warnings.warn(f"{path_text}: {missing}", UserWarning, stacklevel=3)
     if measured is not None:
         value, low, high, labels = measured
-        return Estimate(value, low, high, None, None, 0.95, None, labels, missing)
+        return Estimate(value, low, high, None, None, _CONFIDENCE, None, labels, missing)
     result = json.loads(finished) if finished else {}
     found = result.get("estimate")
     if not found:
@@ -386,14 +419,18 @@ def _recorded(path: str | os.PathLike[str]) -> Estimate:
             f"{path_text}: {what} that has recorded no estimate: either it has not ended, or it has no pool with probabilities"
         )
     value = found.get("accuracy", found.get("loss"))
+    # Infinities are strings in JSON.
+    anytime_low, anytime_high = (
+        None if found[name] is None else float(found[name]) for name in ("anytime_low", "anytime_high")
+    )
     return Estimate(
-        value,
-        found["low"],
-        found["high"],
-        found["anytime_low"],
-        found["anytime_high"],
-        found["confidence"],
-        found["effective_n"],
-        int(result.get("labels", result.get("answered", 0))),
+        float(value),
+        float(found["low"]),
+        float(found["high"]),
+        anytime_low,
+        anytime_high,
+        float(found["confidence"]),
+        float(found["effective_n"]),
+        int(result["asked"]),
         "; ".join(filter(None, [missing, found.get("warning")])) or None,
     )

@@ -71,7 +71,15 @@ def test_the_interval_of_log_loss_accounts_for_rows_not_drawn() -> None:
     unaware = querist.estimate(losses, q, pool=500, bounds=None)
     assert found.high > unaware.high
     assert found.anytime_high is None
-    assert querist.estimate_log_loss(predicted, range(60), labels, q, confidence=0.99).low <= found.low
+
+
+def test_the_interval_of_log_loss_widens_with_the_confidence() -> None:
+    predicted, labels, rows, q = judged(np.random.default_rng(0), 500, 80)
+    less, more = (querist.estimate_log_loss(predicted, rows, labels[rows], q, confidence=c) for c in (0.95, 0.99))
+    # Of normal intervals, the ends are 2.576/1.96 = 1.31 times as far from the estimate.
+    assert less.value == more.value
+    assert 1.2 < (more.value - more.low) / (less.value - less.low) < 1.8
+    assert 1.2 < (more.high - more.value) / (less.high - less.value) < 1.8
 
 
 Judged = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -356,8 +364,22 @@ def test_the_estimate_of_a_run_is_in_its_ledger(program: str, tmp_path: Path) ->
     assert (found.value, found.low, found.high) == (printed["accuracy"], printed["low"], printed["high"])
     assert (found.anytime_high, found.warning) == (printed["anytime_high"], printed["warning"])
     assert found == querist.estimate(str(ledger))
+    assert (found.draws, found.confidence) == (60, 0.95)
     with pytest.raises(TypeError, match="^probabilities"):
         querist.estimate(ledger, [0.1])
+    for name, argument in {
+        "metric": "recall",
+        "rows": [0],
+        "labels": [1],
+        "pos_label": 1,
+        "pool": 4601,
+        "floor": 1e-4,
+        "bounds": None,
+        "confidence": 0.99,
+    }.items():
+        with pytest.raises(TypeError, match=f"^{name}: .* ledger"):
+            querist.estimate(ledger, **{name: argument})  # type: ignore[call-overload]
+    assert querist.estimate(ledger, bounds=[0, 1], floor=0, confidence=0.95) == found  # type: ignore[arg-type]
     # A ledger that is marked open and has no journal was copied while a process wrote to it.
     connection = sqlite3.connect(ledger)
     connection.execute("UPDATE head SET state = 'open'")
@@ -368,6 +390,18 @@ def test_the_estimate_of_a_run_is_in_its_ledger(program: str, tmp_path: Path) ->
     assert incomplete.value == found.value
     assert incomplete.warning is not None
     assert "may be missing" in incomplete.warning
+
+
+def test_a_recorded_estimate_can_have_no_upper_end(program: str, tmp_path: Path) -> None:
+    ledger = tmp_path / "run.ledger"
+    flags = ["pool", "data/forest_fires.csv", "--label", "target", "--budget", "60", "--ledger", str(ledger), "--json"]
+    done = subprocess.run([program, *flags], cwd=ROOT, check=True, capture_output=True, text=True)
+    printed = json.loads(done.stdout)["estimate"]
+    found = querist.estimate(ledger)
+    assert printed["high"] == "inf"
+    assert (found.value, found.low, found.high) == (printed["loss"], printed["low"], float("inf"))
+    assert (found.anytime_low, found.anytime_high, found.draws) == (None, None, 60)
+    assert f"(at least {found.low:.4g}, no upper bound, with 95% confidence, 60 draws)" in repr(found)
 
 
 def test_a_ledger_without_an_estimate_is_an_error(program: str, tmp_path: Path) -> None:

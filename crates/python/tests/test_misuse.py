@@ -339,11 +339,32 @@ CALLS: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "a metric of nothing else": (lambda: querist.estimate(HALVES, [0.5], metric="recall"), TypeError, "^rows"),
     "a metric without labels": (lambda: querist.estimate(HALVES, [0.5], rows=[0]), TypeError, "^labels"),
     "a metric without probabilities": (lambda: querist.estimate(HALVES, rows=[0], labels=[1]), TypeError, "^probabilities"),
-    "a metric unheard of": (lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], metric="auc"), ValueError, "^metric"),
+    "an unknown metric": (lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], metric="auc"), ValueError, "^metric"),
     "a metric of no class": (
         lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], metric="f1", pos_label=2),
         ValueError,
         "^pos_label",
+    ),
+    "accuracy of one class": (
+        lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], metric="accuracy", pos_label=1),
+        TypeError,
+        "^pos_label",
+    ),
+    "log loss of one class": (
+        lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], metric="log-loss", pos_label=1),
+        TypeError,
+        "^pos_label",
+    ),
+    "the default metric of one class": (
+        lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], pos_label=1),
+        TypeError,
+        "^pos_label",
+    ),
+    "values of one class": (lambda: querist.estimate([1.0], [0.5], pool=9, pos_label=1), TypeError, "^pos_label"),
+    "a bounded metric": (
+        lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], bounds=(0, 2)),
+        TypeError,
+        "^bounds",
     ),
     "a metric of another pool": (lambda: querist.estimate(HALVES, [0.5], rows=[0], labels=[1], pool=3), ValueError, "^pool"),
     "log loss of nothing": (lambda: querist.estimate_log_loss(HALVES, [], [], []), ValueError, "^rows"),
