@@ -66,6 +66,8 @@ const LOSS_SEEN_BELOW: f64 = 2.0 / 3.0;
 /// The bound on the transformed b, which corresponds to |b| = 10¹²; beyond, one class of each item is certain.
 const SHARPEST: f64 = 1.0 - 1e-12;
 const HALVINGS: usize = 60;
+/// A relative difference that rounding can cause.
+const ROUNDING: f64 = 1e-9;
 /// The largest loss, so that no square overflows.
 const LARGEST: f64 = 1e100;
 
@@ -98,8 +100,8 @@ impl LossMatrix<'_> {
         self.means(sharpness(lowest), sharpness(highest))
     }
 
-    /// Returns the change of the sum of losses by a draw whose chance to have its largest loss is proportional to that loss,
-    /// beyond a typical largest loss.
+    /// Returns how far the mean of the largest losses, each weighted by itself, exceeds their plain mean: what one more
+    /// draw of a rare, large loss would add to the sum of losses.
     pub(super) fn largest_influence(&self) -> f64 {
         let (mut items, mut sum, mut squares) = (0.0, 0.0, 0.0);
         (self.pool)(&mut |losses| {
@@ -108,7 +110,9 @@ impl LossMatrix<'_> {
             sum += largest;
             squares += largest * largest;
         });
-        if 0.0 < sum { squares / sum - sum / items } else { 0.0 }
+        let (mean, excess) = (sum / items, squares / sum - sum / items);
+        // Equal losses differ by rounding only.
+        if ROUNDING * mean < excess { excess } else { 0.0 }
     }
 
     /// Returns m(b), the pool's mean loss, for two values of b.

@@ -87,6 +87,20 @@ fn a_completely_drawn_pool_has_an_exact_loss() {
     assert!((estimate.high - estimate.low).abs() < 1e-9 && estimate.warning.is_none(), "{estimate:?}");
 }
 
+/// A constant matrix has a certain mean loss, whatever its rounding errors.
+#[test]
+fn a_constant_loss_matrix_has_no_tail() {
+    for pool in [300, 1000, 3000] {
+        for loss in [0.1, 0.7, 1.1, 2.3] {
+            let draws: Vec<DrawProbability> = (0..100).map(|m| DrawProbability::uniform(pool - m)).collect();
+            let answers: Vec<(usize, usize)> = (0..100).map(|m| (m, m % 2)).collect();
+            let found = Estimator::new(pool).log_loss(&[loss].repeat(2 * pool), &answers, &draws).unwrap();
+            assert!((found.low - loss).abs() < 1e-9 && (found.high - loss).abs() < 1e-9, "{pool} {found:?}");
+            assert_eq!(found.warning, None);
+        }
+    }
+}
+
 /// Three classes, and a model that is overconfident by a third: over many different pools, intervals cover.
 #[test]
 fn intervals_cover_for_three_classes() {
