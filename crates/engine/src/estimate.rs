@@ -15,14 +15,15 @@ use std::fmt::{self, Display};
 use crate::coin::Coin;
 
 mod anytime;
-mod score_test;
-mod tail;
 mod interval;
 mod leveled;
 mod loss_matrix;
-mod reliability;
-mod scores;
 mod random_twin;
+mod ratio;
+mod reliability;
+mod score_test;
+mod scores;
+mod tail;
 
 pub use leveled::leveled_weights;
 pub use loss_matrix::{LossMatrix, VisitLosses};
@@ -35,7 +36,7 @@ use anytime::{Betting, Control};
 use interval::Spread;
 use leveled::{Levels, UNEVEN, effective};
 use loss_matrix::{AnsweredLosses, is_loss};
-use score_test::RatioTerm;
+use ratio::{Ratio, RatioTerm};
 use tail::{is_heavy_tailed, median_of};
 
 /// A draw: its probability, and a lower bound on the probability of any item.
@@ -143,7 +144,7 @@ pub enum Warning {
     },
     /// The values are heavy-tailed, so their mean cannot be bounded from these labels.
     HeavyTail,
-    /// Rows with small probabilities were not drawn, and nothing is known of them.
+    /// Rows with small probabilities were not drawn, so the labels carry no information about them.
     MissingRows {
         /// The share of the pool that they have.
         share: f64,
@@ -173,7 +174,7 @@ impl Display for Warning {
             ),
             Warning::MissingRows { share } => write!(
                 f,
-                "{:.0} % of the pool had too small probabilities to be drawn, so nothing is known of it; use a rule with a floor",
+                "{:.0} % of the pool was almost never drawn, so these labels carry no information about it; use a rule with a floor",
                 100.0 * share
             ),
             Warning::FewCases { cases } => {
@@ -424,7 +425,7 @@ impl Estimator {
         let terms: Vec<RatioTerm> = holds.iter().map(|&holds| RatioTerm::new(holds, true)).collect();
         let values: Vec<f64> = holds.iter().map(|&holds| f64::from(holds)).collect();
         let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &Control::constants(&[0.0, 1.0]));
-        let share = scores::ratio_of(self, &terms, draws, None).ok_or(Invalid::NoDraws)?;
+        let share = Ratio::of_shares(terms, draws).estimate(self, None).ok_or(Invalid::NoDraws)?;
         Ok(Estimate { anytime: Some(anytime), ..share }.nested())
     }
 

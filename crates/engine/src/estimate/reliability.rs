@@ -1,8 +1,7 @@
 //! Reliability of predicted probabilities: how often predictions of some probability are right, on the whole pool.
 
 use super::leveled::leveled_weights;
-use super::score_test::RatioTerm;
-use super::scores::ratio_of;
+use super::ratio::{Ratio, RatioTerm};
 use super::{DrawProbability, Estimate, Estimator, Invalid};
 
 /// A prediction for a drawn item, by a model that had not seen its label.
@@ -40,13 +39,13 @@ impl Estimator {
         let bin = |(from, to): &(f64, f64)| {
             let is_inside = |one: &ConfidentPrediction| *from <= one.confidence && one.confidence < *to;
             let term = |one: &ConfidentPrediction| RatioTerm::new(is_inside(one) && one.is_right, is_inside(one));
-            let terms: Vec<RatioTerm> = predictions.iter().map(term).collect();
+            let ratio = Ratio::of_shares(predictions.iter().map(term).collect(), draws);
             let (mut sum, mut total) = (0.0, 0.0);
             for (one, weight) in predictions.iter().zip(&weights).filter(|(one, _)| is_inside(one)) {
                 sum += weight * one.confidence;
                 total += weight;
             }
-            let accuracy = ratio_of(self, &terms, draws, None)?;
+            let accuracy = ratio.with_anytime(ratio.estimate(self, None)?, self);
             Some(ReliabilityBin { confidence: sum / total, accuracy })
         };
         Ok(bins(predictions).iter().filter_map(bin).collect())
@@ -83,8 +82,8 @@ mod tests {
         let coin = Coin::new(seed, "predictions");
         let one = |item: u64| {
             let confidence = 0.5 + 0.5 * coin.unit(2 * item);
-            let chance = if confidence < 0.75 { confidence } else { 0.5 };
-            ConfidentPrediction { confidence, is_right: coin.unit(2 * item + 1) < chance }
+            let probability = if confidence < 0.75 { confidence } else { 0.5 };
+            ConfidentPrediction { confidence, is_right: coin.unit(2 * item + 1) < probability }
         };
         (0..POOL as u64).map(one).collect()
     }

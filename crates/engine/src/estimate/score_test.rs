@@ -12,6 +12,7 @@
 use super::anytime::Control;
 use super::interval::Spread;
 use super::leveled::Levels;
+use super::ratio::RatioTerm;
 use super::{DrawProbability, Estimator, Invalid, Judgement, LossMatrix};
 use crate::stats::normal_quantile;
 
@@ -26,13 +27,6 @@ pub(super) struct Count {
     pub(super) class: Option<usize>,
     /// The function (predicted, true) ↦ contribution.
     pub(super) term: fn(bool, bool) -> RatioTerm,
-}
-
-/// The contribution of an item to a ratio.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RatioTerm {
-    pub(super) numerator: f64,
-    pub(super) denominator: f64,
 }
 
 /// Score tests of tilted models, in which a model is wrong more often or less often.

@@ -1,11 +1,11 @@
 //! Accuracy, precision, recall and F1 of a whole pool.
 
-use super::anytime::{Betting, Control, boundary};
-use super::interval::Spread;
-use super::leveled::{Levels, effective};
+use super::anytime::Betting;
+use super::leveled::Levels;
 use super::loss_matrix::AnsweredLosses;
-use super::score_test::{Count, RatioTerm, ScoreTests, TestedShare};
-use super::{DrawProbability, Estimate, Estimator, Invalid, Warning};
+use super::ratio::{Ratio, RatioTerm};
+use super::score_test::{Count, ScoreTests, TestedShare};
+use super::{DrawProbability, Estimate, Estimator, Invalid};
 
 /// The judgment of an item by a model that had not seen its label.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,9 +40,6 @@ pub struct Scores {
     /// The scores of each class.
     pub classes: Vec<ClassScores>,
 }
-
-/// Ratios with fewer drawn cases than this get a warning.
-const FEW_CASES: usize = 10;
 
 impl Estimator {
     /// Estimates all scores of a model that has judged the whole pool. `probabilities` holds the class probabilities,
@@ -110,8 +107,9 @@ impl Estimator {
     ) -> Result<ClassScores, Invalid> {
         self.check(judged.len(), draws)?;
         let ratio = |term: Term| {
-            let terms = terms_of(judged, class, term);
-            ratio_of(self, &terms, draws, tests.map(|tests| (tests, Count { class: Some(class), term })))
+            let ratio = Ratio { terms: terms_of(judged, class, term), largest: largest_numerator(term), draws };
+            let estimate = ratio.estimate(self, tests.map(|tests| (tests, Count { class: Some(class), term })))?;
+            Some(ratio.with_anytime(estimate, self))
         };
         Ok(ClassScores { precision: ratio(precision_term), recall: ratio(recall_term), f1: ratio(f1_term) })
     }
@@ -164,103 +162,18 @@ fn f1_term(predicted: bool, actual: bool) -> RatioTerm {
     RatioTerm { numerator, denominator: f64::from(predicted) + f64::from(actual) }
 }
 
-fn terms_of(judged: &[Judgement], class: usize, term: Term) -> Vec<RatioTerm> {
-    judged.iter().map(|judged| term(judged.predicted == class, judged.truth == class)).collect()
+/// Returns the largest numerator that an item can have.
+fn largest_numerator(term: Term) -> f64 {
+    let numerators = [(false, false), (false, true), (true, false), (true, true)].map(|(p, is)| term(p, is).numerator);
+    numerators.into_iter().fold(0.0, f64::max)
 }
 
-/// Replaces the interval of an estimate by that of the score tests.
-fn widened(estimate: Estimate, interval: Option<(f64, f64)>) -> Estimate {
-    let Some((low, high)) = interval else { return estimate };
-    // Uneven weights can yield a ratio that no tilted model has.
-    Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
+fn terms_of(judged: &[Judgement], class: usize, term: Term) -> Vec<RatioTerm> {
+    judged.iter().map(|judged| term(judged.predicted == class, judged.truth == class)).collect()
 }
 
 /// Returns 1 − an estimate.
 fn complement(of: Estimate) -> Estimate {
     let anytime = of.anytime.map(|(low, high)| (1.0 - high, 1.0 - low));
     Estimate { value: 1.0 - of.value, low: 1.0 - of.high, high: 1.0 - of.low, anytime, ..of }
-}
-
-impl RatioTerm {
-    pub(super) fn new(numerator: bool, denominator: bool) -> Self {
-        Self { numerator: f64::from(numerator), denominator: f64::from(denominator) }
-    }
-}
-
-/// Estimates Σ numerator/Σ denominator over the pool; returns `None` if the denominator is 0 for every draw.
-pub(super) fn ratio_of(
-    estimator: &Estimator,
-    terms: &[RatioTerm],
-    draws: &[DrawProbability],
-    tests: Option<(&ScoreTests<'_>, Count)>,
-) -> Option<Estimate> {
-    let cases = terms.iter().filter(|term| term.denominator > 0.0).count();
-    if cases == 0 {
-        return None;
-    }
-    let levels = Levels::new(estimator.pool, draws);
-    let denominators: Vec<f64> = terms.iter().map(|term| term.denominator).collect();
-    let hits: Vec<f64> = terms.iter().map(|term| term.numerator).collect();
-    let denominator = levels.mean(&denominators);
-    let ratio = levels.mean(&hits) / denominator;
-    // To first order, the ratio's error is the mean of (numerator − ratio·denominator)/denominator.
-    let residuals: Vec<f64> =
-        terms.iter().map(|term| (term.numerator - ratio * term.denominator) / denominator).collect();
-    let weights: Vec<f64> = denominators.iter().zip(&levels.weights).map(|(denominator, v)| denominator * v).collect();
-    let spread = Spread::of(&levels, &residuals);
-    let mut worth = levels.worth(&weights);
-    // A share that is estimated from the draws alone: a few errors of small weight show too little variance.
-    worth.is_uneven |= tests.is_none() && denominators.iter().all(|denominator| *denominator == 1.0);
-    let ends = spread.proportion(ratio, &worth, estimator.confidence);
-    let anytime = anytime(estimator, terms, draws);
-    // To second order, a ratio is biased by −cov(residual, denominator)/denominator, which is estimated like a variance.
-    let off: f64 = levels
-        .errors(&residuals, 0.0)
-        .zip(levels.errors(&denominators, denominator))
-        .map(|(e, w)| e * w / denominator)
-        .sum();
-    let value = (ratio + off).clamp(0.0, 1.0);
-    let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
-    // Only draws that count in the ratio carry information about it.
-    estimate.effective_n = effective(&weights);
-    let missing = levels.missing_share();
-    // A tilted model would be extrapolated to missing rows.
-    if let Some((tests, count)) = tests.filter(|_| missing == 0.0) {
-        estimate = widened(estimate, tests.ratio_interval(count, estimator.confidence));
-    }
-    if cases < FEW_CASES.min(draws.len()) && draws.len() < estimator.pool {
-        estimate.warning = Some(Warning::FewCases { cases });
-    }
-    let largest = terms.iter().fold(1.0, |most: f64, term| most.max(term.numerator));
-    Some(estimate.ratio_with_missing_rows(missing, denominator, largest).nested())
-}
-
-/// The number of intervals of the grid on which ratios are tested, before bisection refines the ends.
-const TRIED: usize = 20;
-
-/// Returns the range of ratios that are not excluded. The ratio is r exactly if numerator − r·denominator has mean 0
-/// over the pool. Shifted and scaled to [0, 1], this is a mean like any other; before the shift, the value is 0 for every item
-/// that does not count.
-fn anytime(estimator: &Estimator, terms: &[RatioTerm], draws: &[DrawProbability]) -> (f64, f64) {
-    let betting = Betting::new(estimator.pool, draws, estimator.confidence);
-    let largest = terms.iter().fold(1.0, |most: f64, term| most.max(term.numerator));
-    let is_excluded = |ratio: f64, above: bool| {
-        let scale = ratio + largest * (1.0 - ratio);
-        let neutral = ratio / scale;
-        let values = terms.iter().map(|term| (term.numerator - ratio * term.denominator + ratio) / scale);
-        if above {
-            betting.is_too_low(values, neutral, &Control::constants(&[neutral]))
-        } else {
-            betting.is_too_low(values.map(|value| 1.0 - value), 1.0 - neutral, &Control::constants(&[1.0 - neutral]))
-        }
-    };
-    // Wealth need not be monotone in the ratio, so search for the accepted ratios from the outside.
-    let grid = |k: usize| k as f64 / TRIED as f64;
-    let first = (0..=TRIED).find(|&k| !is_excluded(grid(k), true));
-    let last = (0..=TRIED).rev().find(|&k| !is_excluded(grid(k), false));
-    let low =
-        first.map_or(1.0, |k| if k == 0 { 0.0 } else { boundary(grid(k - 1), grid(k), |r| is_excluded(r, true)) });
-    let high =
-        last.map_or(0.0, |k| if k == TRIED { 1.0 } else { boundary(grid(k + 1), grid(k), |r| is_excluded(r, false)) });
-    (low, high)
 }

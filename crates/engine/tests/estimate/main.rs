@@ -2,9 +2,10 @@
 
 mod laws;
 mod loss_matrix;
+mod missing_rows;
 #[path = "../common/record.rs"]
 mod record;
+mod random_twin;
 mod runs;
 mod stop;
-mod random_twin;
 mod world;
