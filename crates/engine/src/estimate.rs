@@ -13,6 +13,7 @@
 use std::fmt::{self, Display};
 
 use crate::coin::Coin;
+use crate::stats::upper_median;
 
 mod anytime;
 mod interval;
@@ -37,7 +38,7 @@ use interval::Spread;
 use leveled::{Levels, UNEVEN, effective};
 use loss_matrix::{AnsweredLosses, is_loss};
 use ratio::{Ratio, RatioTerm};
-use tail::{is_heavy_tailed, median_of};
+use tail::is_heavy_tailed;
 
 /// A draw: its probability, and a lower bound on the probability of any item.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -385,14 +386,16 @@ impl Estimator {
     }
 
     /// Estimates the mean of values clipped at [`CLIP`] times their median, which labels can bound even if some values
-    /// are huge. `None` if more than half of the values are 0.
+    /// are huge. The limit depends on all drawn values, so there is no anytime-valid interval. Returns `None` if more
+    /// than half of the values are 0.
     pub fn clipped_mean(&self, values: &[f64], draws: &[DrawProbability]) -> Result<Option<ClippedMean>, Invalid> {
         self.check(values.len(), draws)?;
-        let limit = CLIP * median_of(values);
+        let limit = CLIP * upper_median(values);
         if !(0.0 < limit && limit.is_finite()) {
             return Ok(None);
         }
-        Ok(Some(ClippedMean { limit, mean: self.mean(values, draws, Range::Within(0.0, limit))? }))
+        let mean = self.mean(values, draws, Range::Within(0.0, limit))?;
+        Ok(Some(ClippedMean { limit, mean: Estimate { anytime: None, ..mean } }))
     }
 
     /// Returns a mean with its fixed-sample interval. A single draw does not reveal its own noise.

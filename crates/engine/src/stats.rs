@@ -1,4 +1,4 @@
-//! Statistics of samples: means, standard deviations, and quantiles of the normal and of Student's t distribution.
+//! Statistics of samples: means, standard deviations, medians, and quantiles of the normal and of Student's t distribution.
 
 mod normal;
 mod student;
@@ -18,9 +18,22 @@ pub fn deviation(sample: &[f64]) -> f64 {
     if sample.len() < 2 { 0.0 } else { (squares / (sample.len() as f64 - 1.0)).sqrt() }
 }
 
+/// Returns the median, the upper of the two middle values of an even number; NaN for an empty sample.
+pub fn upper_median(sample: &[f64]) -> f64 {
+    let mut sorted = sample.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_has_its_median() {
+        assert_eq!([upper_median(&[3.0, -1.0, 2.0]), upper_median(&[4.0, 1.0, 2.0, 3.0])], [2.0, 3.0]);
+        assert!(upper_median(&[]).is_nan());
+    }
 
     #[test]
     fn a_sample_has_its_mean_and_deviation() {
