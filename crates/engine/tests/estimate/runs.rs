@@ -56,12 +56,12 @@ impl PoolJudgment {
     fn truths(&self) -> [f64; 10] {
         let count = |f: &dyn Fn(&Judgement) -> bool| self.scores.iter().filter(|j| f(j)).count() as f64;
         let found = count(&|j| j.predicted == 1 && j.truth == 1);
-        let (said, are) = (count(&|j| j.predicted == 1), count(&|j| j.truth == 1));
+        let (predicted, actual) = (count(&|j| j.predicted == 1), count(&|j| j.truth == 1));
         let n = self.scores.len() as f64;
         let mean_loss = self.scores.iter().map(|j| j.loss).sum::<f64>() / n;
         let mean_square = self.squares.iter().sum::<f64>() / n;
         let right = count(&|j| j.predicted == j.truth) / n;
-        let scores = [right, found / said, found / are, 2.0 * found / (said + are)];
+        let scores = [right, found / predicted, found / actual, 2.0 * found / (predicted + actual)];
         std::array::from_fn(|index| match index {
             4 => mean_loss,
             5 => mean_square,
@@ -240,8 +240,10 @@ fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
         plain.add(Some(Estimate { value: known / labels, ..estimate }), truth);
     }
     assert!(leveled.bias().abs() < 3.5 && plain.bias() > 15.0, "{leveled}; {plain}");
-    let covered = leveled.coverage();
-    assert!((0.93..=0.99).contains(&covered), "{leveled}");
+    // The intervals of shares are widened for uneven weights: about 98 % coverage, within three standard deviations, and a
+    // width of 4.8 standard deviations.
+    let (covered, spread) = (leveled.coverage(), (leveled.square / leveled.runs).sqrt());
+    assert!((0.97..=0.995).contains(&covered) && leveled.width / leveled.runs < 5.0 * spread, "{leveled}");
 }
 
 /// Models fitted without an item's fold are judged without bias; judged by their own training data, they look too good.
