@@ -128,9 +128,11 @@ fn another_run_cannot_resume_a_ledger() {
     let again = error(&["stream", &data, "--label", "label", "--ledger", &ledger]);
     assert!(again.contains("already exists; use `--resume` to continue it"), "{again}");
     let other = error(&["stream", &data, "--label", "label", "--seed", "3", "--ledger", &ledger, "--resume"]);
-    assert!(other.contains("is the ledger of another run: settings seed was 0, is 3"), "{other}");
+    assert!(other.contains("is the ledger of another run: it was started with --seed 0, not 3"), "{other}");
     let warm = error(&["stream", &data, "--label", "label", "--warm-up", "10", "--ledger", &ledger, "--resume"]);
-    assert!(warm.contains("warm_up was null, is 10"), "{warm}");
+    assert!(warm.contains("it was started without --warm-up"), "{warm}");
+    let pool = error(&["pool", &data, "--label", "label", "--budget", "5", "--ledger", &ledger, "--resume"]);
+    assert!(pool.contains("is the ledger of `querist stream`"), "{pool}");
     table(&data, 51);
     let changed = error(&["stream", &data, "--label", "label", "--ledger", &ledger, "--resume"]);
     assert!(changed.contains("has changed since"), "{changed}");

@@ -17,6 +17,7 @@
 
 mod error;
 mod monitor;
+mod differing;
 pub mod text;
 pub mod settings;
 pub mod files;

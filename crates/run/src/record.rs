@@ -11,6 +11,7 @@ use querist_ledger::{Ledger, Record};
 use querist_rows::Row;
 use serde_json::Value;
 
+use crate::differing::differing;
 use crate::error::{Context, Result, bail};
 use crate::event::{RecordedDraw, RunEvent, Sums};
 use crate::files::FileSettings;
@@ -189,6 +190,13 @@ pub struct Recording {
     pub accept_loss: bool,
 }
 
+impl Recording {
+    /// Returns the path of the ledger of a run to resume; `None` if the run is new.
+    pub fn existing(&self) -> Option<&Path> {
+        self.ledger.as_deref().filter(|path| self.resume && path.exists())
+    }
+}
+
 /// An opened ledger, new or existing.
 pub enum Opened {
     /// A new ledger.
@@ -216,9 +224,8 @@ pub fn with_recorded_defaults(
     (settings, files): (&LearnerSettings, &FileSettings),
     recording: &Recording,
 ) -> Result<(LearnerSettings, FileSettings)> {
-    let path = recording.ledger.as_deref().filter(|path| recording.resume && path.exists());
     let (mut settings, mut files) = (settings.clone(), files.clone());
-    let Some(path) = path else { return Ok((settings, files)) };
+    let Some(path) = recording.existing() else { return Ok((settings, files)) };
     let header: Value = serde_json::from_str(open_ledger(path, recording)?.header())?;
     let before: LearnerSettings =
         serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
@@ -236,11 +243,16 @@ fn open_ledger(path: &Path, recording: &Recording) -> Result<Ledger> {
 /// Checks that a ledger belongs to the same run.
 fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
     let (mut found, mut header) = (found.clone(), header.clone());
+    if let (Some(before), now) = (found["command"].as_str(), &header["command"])
+        && before != now
+    {
+        bail!("{} is the ledger of `querist {before}`\n  use another file with --ledger", path.display());
+    }
     // A run keeps the defaults that it began with.
     for run in [&mut found, &mut header] {
         if run["fit"] == "refit" {
             let settings: LearnerSettings = serde_json::from_value(run["settings"].clone()).context("its settings")?;
-            run["settings"]["cold_start"] = settings.cold_draws().to_string().into();
+            run["settings"] = settings.to_compared()?;
         }
         run["settings"]["defaults"] = Value::Null;
     }
@@ -255,25 +267,15 @@ fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
             run["data"]["file"] = Value::Null;
         }
     }
-    match difference(&found, &header) {
-        Some(difference) => bail!("{} is the ledger of another run: {difference}", path.display()),
-        None => Ok(()),
+    let differences = differing(&found, &header);
+    if !differences.is_empty() {
+        bail!(
+            "{} is the ledger of another run: it was started {}\n  use the same options, or another file with --ledger",
+            path.display(),
+            differences.join(" and ")
+        );
     }
-}
-
-/// Returns the first setting in which two runs differ.
-fn difference(found: &Value, wanted: &Value) -> Option<String> {
-    match (found, wanted) {
-        (Value::Object(found), Value::Object(wanted)) => {
-            let mut keys = wanted.keys().chain(found.keys());
-            keys.find_map(|key| {
-                let (found, wanted) = (found.get(key).unwrap_or(&Value::Null), wanted.get(key).unwrap_or(&Value::Null));
-                difference(found, wanted).map(|inner| format!("{key} {inner}"))
-            })
-        }
-        _ if found == wanted => None,
-        _ => Some(format!("was {found}, is {wanted}")),
-    }
+    Ok(())
 }
 
 /// Opens the ledger of a run, if it has one. Notes the facts found in the data in a new ledger. An old one must have

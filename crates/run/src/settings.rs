@@ -5,6 +5,7 @@ use querist_engine::pool::{ColdDraws, PrecisionGoal};
 use querist_engine::rule;
 use querist_engine::task::Labels;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::{Result, bail};
 use crate::precision::PrecisionSetting;
@@ -181,8 +182,8 @@ impl LearnerSettings {
         Ok(if let Some(PrecisionGoal::F1(class)) = goal { Some(class) } else { None })
     }
 
-    /// Takes the defaults and the cold start of the run to continue, unless another cold start is set, and the number of
-    /// labels of an equal precision. The first rows of the cold start are those of the run, unless others are set.
+    /// Takes the defaults of the run to continue. Its cold start, the first rows of that, and its precision are taken
+    /// unless others are set. An equal precision keeps its number of labels.
     pub fn continue_from(&mut self, before: &Self) {
         self.defaults = before.defaults;
         if self.cold_start.is_none() || self.cold_draws() == before.cold_draws() {
@@ -194,11 +195,23 @@ impl LearnerSettings {
         if self.start_like.is_empty() {
             self.start_like.clone_from(&before.start_like);
         }
-        if let (Some(now), Some(before)) = (&mut self.precision, &before.precision)
-            && (&now.class, now.half_width) == (&before.class, before.half_width)
+        let goal = |precision: &PrecisionSetting| (precision.class.clone(), precision.half_width);
+        if let Some(before) = &before.precision
+            && self.precision.as_ref().is_none_or(|now| goal(now) == goal(before))
         {
-            now.clone_from(before);
+            self.precision = Some(before.clone());
         }
+    }
+
+    /// Returns the settings as JSON, in the form in which runs are compared: with the draws of the cold start, and with
+    /// the precision as users write it.
+    pub(crate) fn to_compared(&self) -> Result<Value> {
+        let mut all = serde_json::to_value(self)?;
+        all["cold_start"] = self.cold_draws().to_string().into();
+        if let Some(precision) = &self.precision {
+            all["precision"] = PrecisionSetting { labels: None, ..(**precision).clone() }.to_string().into();
+        }
+        Ok(all)
     }
 
     /// Describes the settings that are not defaults, and always the step.
@@ -312,6 +325,32 @@ mod tests {
             assert_eq!(text(&settings) == text(&before), is_same);
         }
         assert!(!text(&LearnerSettings::default()).contains("start_"), "headers without first rows keep their bytes");
+    }
+
+    #[test]
+    fn a_run_continues_with_its_precision() {
+        let with = |precision: Option<&str>| LearnerSettings {
+            precision: precision.map(|precision| precision.parse().unwrap()),
+            ..LearnerSettings::default()
+        };
+        for (before, stated, kept) in [
+            (Some("0.05,labels=300"), None, Some("0.05,labels=300")),
+            (Some("0.05,labels=300"), Some("0.05,labels=400"), Some("0.05,labels=300")),
+            (Some("f1:a=0.05"), None, Some("f1:a=0.05")),
+            // Others are other runs, which the comparison of settings rejects.
+            (Some("0.05"), Some("0.1"), Some("0.1")),
+            (Some("f1:a=0.05"), Some("f1:b=0.05"), Some("f1:b=0.05")),
+            (None, Some("0.1"), Some("0.1")),
+            (None, None, None),
+        ] {
+            let mut settings = with(stated);
+            settings.continue_from(&with(before));
+            let precision = settings.precision.as_ref().map(ToString::to_string);
+            assert_eq!(precision.as_deref(), kept);
+            let compared = |settings: &LearnerSettings| settings.to_compared().unwrap()["precision"].clone();
+            assert_eq!(compared(&settings), compared(&with(kept)));
+        }
+        assert_eq!(with(Some("0.05,labels=300")).to_compared().unwrap()["precision"], "0.05");
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! Creates the ledger of a session, or checks that an existing one belongs to the data and settings.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use querist_engine::session::name_ids;
 use querist_ledger::Ledger;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::answers::{AnswerRecord, check_salvaged};
 use super::changes::Changes;
 use super::imports::Imports;
 use super::location::{self, Moved};
 use super::source::{self, Items, SessionHeader};
+use crate::differing::differing;
 use crate::error::{Result, bail};
-use crate::settings::LearnerSettings;
 use crate::text::counted;
 
 /// Creates the ledger, or checks the existing one. The header has full paths; those stored are relative.
@@ -44,43 +43,20 @@ fn check_settings(path: &Path, before: &SessionHeader, header: &SessionHeader) -
         let (before, now) = (names(&before.labels), names(&header.labels));
         bail!("{path}: its labels are {before}, not {now}\n  use the same labels, or a different file with --ledger");
     }
-    let all_settings = |settings: &LearnerSettings| -> Result<Value> {
-        let mut all = serde_json::to_value(settings)?;
-        all["cold_start"] = settings.cold_draws().to_string().into();
-        Ok(all)
+    let options = |header: &SessionHeader| -> Result<Value> {
+        let (settings, session) = (header.settings.to_compared()?, &header.data);
+        Ok(json!([settings, session.files, {"show": session.show, "draw": header.draw().to_string()}]))
     };
-    let settings = differing(&all_settings(&before.settings)?, &all_settings(&header.settings)?);
-    let files = differing(&serde_json::to_value(&before.data.files)?, &serde_json::to_value(&header.data.files)?);
-    let session = |header: &SessionHeader| json!({"show": header.data.show, "draw": header.draw().to_string()});
-    let session = differing(&session(before), &session(header));
-    let other: Vec<String> = settings.into_iter().chain(files).chain(session).collect();
+    let (before, now) = (options(before)?, options(header)?);
+    let other: Vec<String> = (0..3).flat_map(|part| differing(&before[part], &now[part])).collect();
     if !other.is_empty() {
         // Nothing would distinguish earlier draws and models from later ones.
         bail!(
-            "{path}: it was started with {}\n  use the same options, or a different file with --ledger",
+            "{path}: it was started {}\n  use the same options, or a different file with --ledger",
             other.join(" and ")
         );
     }
     Ok(())
-}
-
-/// Lists the options that differ, as `loss hinge, not logistic`.
-fn differing(before: &Value, now: &Value) -> Vec<String> {
-    let show = |value: &Value| match value {
-        Value::Null => "none".to_owned(),
-        Value::Array(parts) if parts.is_empty() => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
-        other => other.to_string(),
-    };
-    // A setting that is not stored is null, as if it had not been given.
-    let names: BTreeSet<&String> = [before, now].into_iter().filter_map(Value::as_object).flat_map(Map::keys).collect();
-    let other = names.into_iter().filter(|name| before[name.as_str()] != now[name.as_str()]);
-    let describe = |name: &String| {
-        let (before, now) = (show(&before[name.as_str()]), show(&now[name.as_str()]));
-        format!("{} {before}, not {now}", name.replace('_', "-"))
-    };
-    other.map(describe).collect()
 }
 
 /// Checks that the data are those of the ledger. Data at another path must have every asked item unchanged. Items
