@@ -12,11 +12,10 @@ use querist_data::{Batch, Encoder, Loaded, StoredCells, StoredColumns, load_with
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::learner::{Diverged, Learner};
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{
-    AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, RefitPool, Replacement, StartRows,
-};
+use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, RefitPool, Replacement};
 use querist_engine::scorer::Score;
 use querist_engine::stop::StopRule;
+use querist_ledger::Ledger;
 use serde_json::{Value, json};
 
 pub use curve::CurvePoint;
@@ -30,7 +29,7 @@ use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
 use crate::settings::LearnerSettings;
-use crate::start::{StartData, StartFound};
+use crate::start::{PriorLabelCounts, StartData, StartFound};
 use crate::step::{self, StepContext};
 use crate::written::Written;
 use curve::{Diary, is_milestone};
@@ -129,8 +128,8 @@ pub struct PoolRun {
 impl PoolRun {
     /// Reads the pool and opens the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &PoolRunSettings, monitor: &dyn Monitor) -> Result<Self> {
-        let given = (&settings.learner, &settings.files);
-        let (learner, files) = record::with_recorded_defaults(given, &settings.recording)?;
+        let stated = (&settings.learner, &settings.files);
+        let (learner, files) = record::with_recorded_defaults(stated, &settings.recording)?;
         let settings = &PoolRunSettings { learner, files, ..settings.clone() };
         let stop = settings.stop.as_deref().cloned();
         let options = settings.files.options(settings.learner.loss.as_deref())?;
@@ -141,7 +140,7 @@ impl PoolRun {
         };
         let read = || load_with_cells(&input(&settings.data), &options, stored);
         let (mut loaded, cells) = monitor.wait("reading the pool", read)?;
-        let start = find_start(settings, &loaded, &cells, monitor)?;
+        let start = find_start(settings, &loaded, &cells)?;
         let mut test = match &settings.test {
             Some(path) => {
                 let rows = monitor.wait("reading the test rows", || TestRows::load(path, &loaded.encoder, &options));
@@ -162,7 +161,7 @@ impl PoolRun {
 
     fn begin(
         settings: &PoolRunSettings,
-        (loaded, start): (Loaded, StartRows),
+        (loaded, start): (Loaded, StartFound),
         (narrow, test): (Option<Narrow>, Option<TestRows>),
         stop: Option<StopRule>,
         monitor: &dyn Monitor,
@@ -173,41 +172,30 @@ impl PoolRun {
         let resolved = resolve(settings, &encoder, &pool)?;
         let mut learner = learner(settings, &resolved, &pool)?;
         if let RunLearner::Refit(learner) = &mut learner {
-            learner.set_start_rows(start);
+            learner.set_start_rows(start.rows.clone());
         }
         let (loss, rule) = (learner.learner().task().name().to_owned(), learner.rules().rule.name());
         let keeps_loss = settings.learner.importance || settings.fit == Some(Objective::Original);
         let warning = build::warning(learner.rules(), resolved.labels, &loss).filter(|_| !keeps_loss);
         let hold_out = |fraction| TestRows::hold_out(&mut learner, pool.rows.len(), seed, fraction);
         let test = test.or(settings.test_fraction.map(hold_out));
-        let given = match (&settings.seed_labels, &mut learner) {
-            (Some(path), RunLearner::Refit(learner)) => {
-                let given = seed_labels::read(path, &pool, seed, settings.test_fraction)?;
-                for row in &given {
-                    learner.add_seed_label(*row, pool.rows.row(*row), pool.labels[*row]);
-                }
-                given
-            }
-            (Some(_), RunLearner::Sgd(_)) => bail!("--seed-labels needs --fit refit"),
-            (None, _) => vec![],
-        };
+        let seed_labels = add_seed_labels(settings, &mut learner, &pool)?;
+        if settings.recording.existing().is_none() {
+            let prior = PriorLabelCounts::of(resolved.labels, seed_labels.iter().map(|row| pool.labels[*row]));
+            start.notices(prior).iter().for_each(|notice| monitor.on_notice(notice));
+        }
         let stop = stopping(stop, learner.as_refit());
         if let (Some(precision), Some(learner)) = (&settings.learner.precision, learner.as_refit()) {
             let goal = precision.goal(resolved.labels, encoder.classes())?;
             monitor.on_notice(&precision.announce(goal, &learner.rules().rule, learner.askable())?);
         }
-        let notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &given))?;
+        let notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &seed_labels))?;
         let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
-        let (mut diary, mut diverged) = (Diary::default(), None);
-        if let Some(Opened::Old(ledger)) = &opened {
-            diverged = record::diverged(ledger)?;
-            let folded = monitor.wait("replaying the ledger", || {
-                replay::pool(ledger, &mut learner, |learner, drawn| {
-                    diary.see(settings.keep_asks, learner, drawn, test.as_ref().map(|test| (test, &pool)));
-                })
-            })?;
-            folded.check(ledger)?;
-        }
+        let measured = test.as_ref().map(|test| (test, &pool));
+        let (diary, diverged) = match &opened {
+            Some(Opened::Old(ledger)) => replay_ledger(settings, ledger, &mut learner, measured, monitor)?,
+            _ => (Diary::default(), None),
+        };
         Ok(Self {
             settings: settings.clone(),
             encoder,
@@ -346,13 +334,38 @@ impl PoolRun {
     }
 }
 
-/// Finds the rows that the cold start draws first, and notifies the monitor.
-fn find_start(
+/// Adds the seed labels to the learner, and returns their rows.
+fn add_seed_labels(settings: &PoolRunSettings, learner: &mut RunLearner, pool: &Batch) -> Result<Vec<usize>> {
+    let Some(path) = &settings.seed_labels else { return Ok(vec![]) };
+    let RunLearner::Refit(learner) = learner else { bail!("--seed-labels needs --fit refit") };
+    let rows = seed_labels::read(path, pool, settings.learner.seed, settings.test_fraction)?;
+    for row in &rows {
+        learner.add_seed_label(*row, pool.rows.row(*row), pool.labels[*row]);
+    }
+    Ok(rows)
+}
+
+/// Replays a ledger into the learner. Returns its learning curve, and its divergence, if any.
+fn replay_ledger(
     settings: &PoolRunSettings,
-    loaded: &Loaded,
-    cells: &StoredCells,
+    ledger: &Ledger,
+    learner: &mut RunLearner,
+    measured: Option<(&TestRows, &Batch)>,
     monitor: &dyn Monitor,
-) -> Result<StartRows> {
+) -> Result<(Diary, Option<Diverged>)> {
+    let (mut diary, diverged) = (Diary::default(), record::diverged(ledger)?);
+    let folded = monitor.wait("replaying the ledger", || {
+        replay::pool(ledger, learner, |learner, drawn| diary.see(settings.keep_asks, learner, drawn, measured))
+    })?;
+    folded.check(ledger)?;
+    Ok((diary, diverged))
+}
+
+/// Finds the rows that the cold start draws first.
+///
+/// # Errors
+/// If one of the settings finds no row.
+fn find_start(settings: &PoolRunSettings, loaded: &Loaded, cells: &StoredCells) -> Result<StartFound> {
     let found = StartFound::find(
         &settings.learner,
         &StartData {
@@ -365,8 +378,8 @@ fn find_start(
             noun: "row",
         },
     )?;
-    found.announce()?.iter().for_each(|notice| monitor.on_notice(notice));
-    Ok(found.rows)
+    found.check()?;
+    Ok(found)
 }
 
 /// Returns the notes on the data, which must be the same when the run is resumed.
@@ -375,7 +388,7 @@ fn notes(
     resolved: &Resolved,
     encoder: &Encoder,
     (pool, narrow): (&Batch, Option<&Narrow>),
-    (learner, given): (&RunLearner, &[usize]),
+    (learner, seed_labels): (&RunLearner, &[usize]),
 ) -> Result<Vec<(&'static str, String)>> {
     let mut notes = vec![
         ("learner", serde_json::to_string(resolved)?),
@@ -391,12 +404,12 @@ fn notes(
     }
     if settings.is_fitted() {
         notes.push(("askable", learner.askable().to_string()));
-        notes.push(("given", seed_labels::to_note(given, pool)));
+        notes.push(("given", seed_labels::to_note(seed_labels, pool)));
     }
     Ok(notes)
 }
 
-/// Returns the rule that stops a run: the given one, or as soon as a precision is reached.
+/// Returns the rule that stops a run: the one that is set, or as soon as a precision is reached.
 fn stopping(stop: Option<StopRule>, learner: Option<&RefitPool>) -> Option<StopRule> {
     let precision = learner.and_then(RefitPool::precision).map(StopRule::Precision);
     match (stop, precision) {

@@ -1,7 +1,10 @@
 //! Rows that a cold start draws first: those that contain a word, resemble an example, or have a predicted class.
 
+use std::collections::BTreeSet;
+
 use querist_data::{Cells, Encoder};
 use querist_engine::pool::{StartGroup, StartRows};
+use querist_engine::task::Labels;
 use querist_rows::{Features as _, Rows};
 
 use crate::error::{Result, bail};
@@ -40,12 +43,76 @@ pub(crate) struct StartData<'a> {
     pub(crate) noun: &'static str,
 }
 
+/// The labels that exist before the first draw.
+#[derive(Clone, Copy, Debug)]
+pub struct PriorLabelCounts {
+    kind: Labels,
+    labels: u64,
+    classes: usize,
+}
+
+impl PriorLabelCounts {
+    /// Counts labels of a kind, and their classes.
+    pub fn of(kind: Labels, labels: impl Iterator<Item = f64>) -> Self {
+        let (mut count, mut classes) = (0, BTreeSet::new());
+        for label in labels {
+            count += 1;
+            classes.insert(label.to_bits());
+        }
+        Self { kind, labels: count, classes: classes.len() }
+    }
+
+    /// Returns the least number of labels of a cold start.
+    fn least(&self) -> u64 {
+        10.max(2 * self.kind.classes() as u64)
+    }
+
+    /// Returns the number of labels for which matching and similar rows come first: half of a cold start.
+    fn early(&self) -> u64 {
+        self.least().div_ceil(2)
+    }
+
+    /// Returns whether a cold start still has draws.
+    fn is_cold(&self) -> bool {
+        self.labels < self.least() || self.classes < self.kind.classes() && self.labels < 5 * self.least()
+    }
+}
+
+/// A sentence about rows that come first.
+#[derive(Clone, Debug)]
+struct StartNotice {
+    flag: &'static str,
+    /// What was found.
+    found: String,
+    /// What follows from it, if there are too few labels.
+    effect: String,
+    /// As of the group: whether the rows come first until the cold start ends.
+    lasts: bool,
+}
+
+impl StartNotice {
+    fn sentence(&self, prior: PriorLabelCounts) -> String {
+        let Self { flag, found, effect, lasts } = self;
+        let labels = grouped(prior.labels);
+        if *lasts && !prior.is_cold() {
+            return format!("{found}; they are not used: {labels} labels are there already, enough for a model");
+        }
+        let early = prior.early();
+        if !*lasts && early <= prior.labels {
+            return format!(
+                "{flag} is not used: {labels} labels are there already, and it chooses only the first {early}"
+            );
+        }
+        format!("{found}{effect}")
+    }
+}
+
 /// The rows that a cold start draws first, with sentences about them.
 #[derive(Clone, Debug, Default)]
 pub struct StartFound {
     /// The rows.
     pub rows: StartRows,
-    notices: Vec<String>,
+    notices: Vec<StartNotice>,
     /// The first setting for which no row was found, as a sentence.
     missing: Option<String>,
 }
@@ -69,15 +136,24 @@ impl StartFound {
         Ok(found)
     }
 
-    /// Returns sentences on the rows that were found.
+    /// Rejects settings of which one finds no row.
     ///
     /// # Errors
     /// If one of the settings finds no row.
-    pub fn announce(&self) -> Result<&[String]> {
+    pub fn check(&self) -> Result<()> {
         match &self.missing {
             Some(missing) => bail!("{missing}"),
-            None => Ok(&self.notices),
+            None => Ok(()),
         }
+    }
+
+    /// Returns sentences on the rows that were found, and on those that are not used because there are labels.
+    pub fn notices(&self, prior: PriorLabelCounts) -> Vec<String> {
+        self.notices.iter().map(|notice| notice.sentence(prior)).collect()
+    }
+
+    fn note(&mut self, flag: &'static str, found: String, effect: &str, lasts: bool) {
+        self.notices.push(StartNotice { flag, found, effect: effect.to_owned(), lasts });
     }
 
     fn add_matching(&mut self, pattern: &TextPattern, data: &StartData<'_>) {
@@ -93,7 +169,8 @@ impl StartFound {
             ));
         }
         let verb = if rows.len() == 1 { "matches" } else { "match" };
-        self.notices.push(format!("{matching} of {all} {verb} --start-with; such {}s come first", data.noun));
+        let effect = format!("; such {}s come first", data.noun);
+        self.note("--start-with", format!("{matching} of {all} {verb} --start-with"), &effect, false);
         self.rows.add(StartGroup { rows, lasts: false });
     }
 
@@ -115,7 +192,8 @@ impl StartFound {
             ));
             return;
         };
-        self.notices.push(format!("{} most like `{shown}` come first", counted(ranked.len() as u64, data.noun)));
+        let found = format!("{} most like `{shown}`", counted(ranked.len() as u64, data.noun));
+        self.note("--start-like", found, " come first", false);
         for (_, likeness) in &mut ranked {
             *likeness = (*likeness / largest).powi(LIKENESS_POWER);
         }
@@ -159,7 +237,7 @@ impl StartFound {
         } else if groups.iter().all(Vec::is_empty) {
             self.missing.get_or_insert(format!("--predictions {column}: the column is empty"));
         }
-        self.notices.push(notice);
+        self.note("--predictions", notice, "", true);
         for rows in groups {
             self.rows.add(StartGroup { rows, lasts: true });
         }

@@ -7,16 +7,19 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use querist_engine::pool::Draw;
-use querist_engine::session::SessionSettings;
+use querist_engine::session::{LabelingPool, SessionSettings};
+use querist_engine::task::Labels;
 use querist_ledger::Ledger;
 use querist_run::build;
 use querist_run::files::distinct;
+use querist_run::labeling::Images;
 use querist_run::labeling::answers::AnswerRecord;
 use querist_run::labeling::location::Moved;
 use querist_run::labeling::open;
 use querist_run::labeling::pool::{announce_precision, import, labeling_pool, loss_name, note_growth, note_items};
-use querist_run::labeling::source::{self, DataSource, SessionHeader};
+use querist_run::labeling::source::{self, DataSource, Items, SessionHeader};
 use querist_run::settings::LearnerSettings;
+use querist_run::start::PriorLabelCounts;
 use querist_run::text::counted;
 use querist_run::written::Written;
 use querist_server::{Catalog, LabelingServer, Setup};
@@ -127,7 +130,7 @@ impl LabelArgs {
         if self.draw == Some(SessionDrawName::Reject) {
             bail!(
                 "--draw reject: a labeling session knows U of every item, so it does not need random proposals\n  \
-                 use --draw scan, which draws every item with the same probability"
+                 use --draw scan; it has the same distribution"
             );
         }
         if self.overlap == 0 || self.lease == 0 || self.budget == Some(0) {
@@ -151,6 +154,33 @@ impl LabelArgs {
             bail!("standard input cannot be read again later; save it to a file first");
         }
         Ok(())
+    }
+
+    /// Returns the settings of the learner of a new session.
+    fn learner(&self) -> Result<LearnerSettings> {
+        let mut settings = LearnerSettings {
+            loss: self.loss.clone(),
+            rule: self.rule.clone(),
+            l2: optional_l2(self.l2),
+            cold_start: self.cold_start.map(ColdStartName::setting),
+            precision: precision(self.precision.as_deref(), self.budget)?,
+            seed: self.seed,
+            ..LearnerSettings::default()
+        };
+        settings.check()?;
+        self.start.add_to(&mut settings)?;
+        Ok(settings)
+    }
+
+    /// Returns the settings of the session.
+    fn session(&self, labels: Labels) -> SessionSettings {
+        SessionSettings {
+            labels,
+            overlap: self.overlap as usize,
+            budget: self.budget.map(|budget| budget as usize),
+            lease_ms: 1000 * self.lease,
+            seed: self.seed,
+        }
     }
 
     /// Returns the data with full paths; images are where an existing ledger says if they are not given.
@@ -212,67 +242,20 @@ impl LabelArgs {
     }
 }
 
+/// A new session, or one to resume.
+struct OpenedSession {
+    ledger: Ledger,
+    settings: SessionSettings,
+    learner: LearnerSettings,
+    pool: Arc<LabelingPool>,
+    catalog: Catalog,
+    images: Arc<Images>,
+}
+
 pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     arguments.check()?;
     let limits = arguments.network.limits()?;
-    let mut settings = LearnerSettings {
-        loss: arguments.loss.clone(),
-        rule: arguments.rule.clone(),
-        l2: optional_l2(arguments.l2),
-        cold_start: arguments.cold_start.map(ColdStartName::setting),
-        precision: precision(arguments.precision.as_deref(), arguments.budget)?,
-        seed: arguments.seed,
-        ..LearnerSettings::default()
-    };
-    settings.check()?;
-    arguments.start.add_to(&mut settings)?;
-    let path = arguments.ledger();
-    let existing = arguments.existing_ledger(&path)?;
-    let before = existing.as_ref().map(source::header).transpose()?;
-    if let Some(before) = &before {
-        settings.continue_from(&before.settings);
-    }
-    let draw = arguments.draw(before.as_ref())?;
-    let data = arguments.data(existing.as_ref())?;
-    let items = data.read(&settings)?;
-    let images = Arc::clone(&items.images);
-    items.encoder.remarks().iter().for_each(|words| remark(words));
-    if items.displayed.columns().is_empty() {
-        remark(&format!(
-            "warning: {} has no column to display, so annotators see nothing of the items\n  \
-             use a format with named columns, such as CSV, JSON or Parquet",
-            data.name()
-        ));
-    }
-    let (command, labels) = ("label".to_owned(), source::class_codes(&items.encoder));
-    let header = SessionHeader { command, data, labels, draw, settings };
-    if header.draw() == Draw::Top {
-        remark(
-            "with --draw top, items have no probabilities, so this session has no estimates and no advice on stopping",
-        );
-    }
-    if existing.is_none() {
-        items.start.announce()?.iter().for_each(|notice| remark(notice));
-    }
-    if let Some(cost) = announce_precision(&header.settings, &items)? {
-        remark(&cost);
-    }
-    let mut ledger = open::ledger(&path, existing, &header, &items)?;
-    let terminal = Terminal::new(false);
-    let prior = import(arguments.import.as_deref(), &mut ledger, &items, &terminal)?;
-    let grown = note_items(&mut ledger, &items, &terminal)?;
-    let session = SessionSettings {
-        labels: source::labels(&items.encoder)?,
-        overlap: arguments.overlap as usize,
-        budget: arguments.budget.map(|budget| budget as usize),
-        lease_ms: 1000 * arguments.lease,
-        seed: arguments.seed,
-    };
-    let displayed = Arc::clone(&items.displayed);
-    let (pool, rule) = labeling_pool(&header, items, prior)?;
-    if grown {
-        note_growth(&mut ledger, &pool, &header, session)?;
-    }
+    let OpenedSession { ledger, settings, learner, pool, catalog, images } = open_session(arguments)?;
     let full = ledger.path().to_owned();
     file_system::warn(&full);
     let listener = listen(arguments)?;
@@ -281,18 +264,13 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     let announcer = Arc::new(announce::Announcer::new(&arguments.network, address, arguments.json));
     let on_event = Arc::clone(&announcer);
     let credentials = access.credentials.clone();
-    let loss = loss_name(&header)?;
-    let certificate = certified::of(loss, rule, session.labels, header.draw());
-    let labels = header.labels.clone();
-    let fields = fields::fields(displayed);
-    let task_settings = header.settings.clone();
     let setup = Setup {
         listener,
         ledger,
         pool,
-        task: Box::new(move || build::task(&task_settings, session.labels).expect("the loss was known before")),
-        settings: session,
-        catalog: Catalog { title: header.data.title(), labels, fields, certificate },
+        task: Box::new(move || build::task(&learner, settings.labels).expect("the loss was known before")),
+        settings,
+        catalog,
         images,
         access,
         limits,
@@ -307,6 +285,68 @@ pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     announcer.remove_redirect();
     served?;
     Ok(Output { text: ended(arguments, &full), code: 0, missing: None })
+}
+
+/// Reads the items, and creates the ledger or opens the existing one. Prints notices.
+fn open_session(arguments: &LabelArgs) -> Result<OpenedSession> {
+    let mut learner = arguments.learner()?;
+    let path = arguments.ledger();
+    let existing = arguments.existing_ledger(&path)?;
+    let is_new = existing.is_none();
+    let before = existing.as_ref().map(source::header).transpose()?;
+    if let Some(before) = &before {
+        learner.continue_from(&before.settings);
+    }
+    let draw = arguments.draw(before.as_ref())?;
+    let data = arguments.data(existing.as_ref())?;
+    let items = data.read(&learner)?;
+    let images = Arc::clone(&items.images);
+    note_display(&items, &data);
+    let (command, classes) = ("label".to_owned(), source::class_codes(&items.encoder));
+    let header = SessionHeader { command, data, labels: classes, draw, settings: learner };
+    let cost = announce_precision(&header.settings, &items)?;
+    if is_new {
+        items.start.check()?;
+    }
+    let mut ledger = open::ledger(&path, existing, &header, &items)?;
+    let terminal = Terminal::new(false);
+    let prior = import(arguments.import.as_deref(), &mut ledger, &items, &terminal)?;
+    let labels = source::labels(&items.encoder)?;
+    if header.draw() == Draw::Top {
+        remark(
+            "with --draw top, items have no probabilities, so this session has no estimates and no advice on stopping",
+        );
+    }
+    if is_new {
+        let prior = PriorLabelCounts::of(labels, prior.labels.iter().map(|(_, label)| label.0));
+        items.start.notices(prior).iter().for_each(|notice| remark(notice));
+    }
+    if let Some(cost) = &cost {
+        remark(cost);
+    }
+    let grown = note_items(&mut ledger, &items, &terminal)?;
+    let settings = arguments.session(labels);
+    let displayed = Arc::clone(&items.displayed);
+    let (pool, rule) = labeling_pool(&header, items, prior)?;
+    if grown {
+        note_growth(&mut ledger, &pool, &header, settings)?;
+    }
+    let certificate = certified::of(loss_name(&header)?, rule, labels, header.draw());
+    let fields = fields::fields(displayed);
+    let catalog = Catalog { title: header.data.title(), labels: header.labels, fields, certificate };
+    Ok(OpenedSession { ledger, settings, learner: header.settings, pool, catalog, images })
+}
+
+/// Prints what reading the data found, and whether there is something to display.
+fn note_display(items: &Items, data: &DataSource) {
+    items.encoder.remarks().iter().for_each(|words| remark(words));
+    if items.displayed.columns().is_empty() {
+        remark(&format!(
+            "warning: {} has no column to display, so annotators see nothing of the items\n  \
+             use a format with named columns, such as CSV, JSON or Parquet",
+            data.name()
+        ));
+    }
 }
 
 /// The default port. If it is taken, the system picks another.

@@ -45,7 +45,7 @@ impl StartArgs {
     }
 
     /// Lists the flags with whether each is set.
-    pub(crate) fn given(&self) -> [(&'static str, bool); 3] {
+    pub(crate) fn flags(&self) -> [(&'static str, bool); 3] {
         [
             ("--start-with", self.start_with.is_some()),
             ("--start-like", !self.start_like.is_empty()),

@@ -192,7 +192,7 @@ impl PoolArgs {
                 ("--stop", self.stop.is_some()),
                 ("--precision", self.precision.is_some()),
             ];
-            if let Some((flag, _)) = only.iter().chain(&self.start.given()).find(|(_, given)| *given) {
+            if let Some((flag, _)) = only.iter().chain(&self.start.flags()).find(|(_, is_set)| *is_set) {
                 bail!("{flag} needs --fit refit");
             }
             return Ok(());
@@ -206,8 +206,8 @@ impl PoolArgs {
         if settings.draw == Draw::Top && objective != Objective::AsAsked {
             bail!("--objective {objective} needs probabilities, which --draw top does not have");
         }
-        for (flag, is_given) in [("--stop", self.stop.is_some()), ("--precision", self.precision.is_some())] {
-            if settings.draw == Draw::Top && is_given {
+        for (flag, is_set) in [("--stop", self.stop.is_some()), ("--precision", self.precision.is_some())] {
+            if settings.draw == Draw::Top && is_set {
                 bail!("{flag} needs estimates from probabilities, which --draw top does not have");
             }
         }
