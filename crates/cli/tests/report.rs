@@ -214,6 +214,24 @@ fn a_report_of_a_fitted_pool_has_its_numbers() {
 }
 
 #[test]
+fn a_report_of_a_mean_without_an_upper_bound_has_the_clipped_mean() {
+    let folder = Folder::new("report-unbounded");
+    let (data, ledger) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/forest_fires.csv"), folder.path("ledger"));
+    let run = json(&["pool", data, "--label", "target", "--budget", "60", "--json", "--ledger", &ledger]);
+    assert_eq!(run["estimate"]["high"], "inf");
+    let (_, page) = report(&ledger);
+    let loss = line(&page, "estimated loss on the pool");
+    assert!(loss.ends_with(" (at least 0; no upper bound)"), "{loss}");
+    let (_, clipped) = page.split_once("<tr><td>mean loss clipped at ").expect("the clipped mean");
+    let (limit, clipped) = clipped.split_once("</td><td>").unwrap();
+    near(limit.parse().unwrap(), &run["estimate"]["clipped_loss"]["limit"], 1.0);
+    let (mean, ends) = clipped.split_once(" (").unwrap();
+    near(mean.parse().unwrap(), &run["estimate"]["clipped_loss"]["value"], 1.0);
+    assert!(ends.split_once(')').unwrap().0.contains(" to "), "{ends}");
+    assert!(!page.contains("inf)"));
+}
+
+#[test]
 fn a_report_of_a_pool_of_steps_has_its_numbers() {
     let folder = Folder::new("report-steps");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));

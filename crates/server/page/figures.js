@@ -42,11 +42,14 @@ export const asideText = ({ skipped, unsure }) =>
 export const formatOf = (task) => (task === "number" ? digits : percent);
 
 /**
- * Formats an interval with one unit: "89.4 to 95.1 %".
+ * Formats an interval with one unit: "89.4 to 95.1 %", or "at least 0.16; no upper bound".
  * @param {Pick<Score, "low" | "high">} bounds
  * @param {Format} format
  */
-export const interval = ({ low, high }, format) => `${format(low).replace(/ %$/, "")} to ${format(high)}`;
+export function interval({ low, high }, format) {
+  if (low !== null && high === null) return `at least ${format(low)}; no upper bound`;
+  return `${format(low).replace(/ %$/, "")} to ${format(high)}`;
+}
 
 /**
  * Describes the intervals of an estimate.
@@ -59,10 +62,13 @@ export function intervalNote({ anytime_low: low, anytime_high: high }, format) {
 }
 
 /**
- * Formats the mean loss with its interval.
+ * Formats the mean loss with its interval, and the reason if there is no upper bound.
  * @param {Score} loss
  */
-export const lossText = (loss) => `Mean loss ${digits(loss.value)} (${interval(loss, digits)})`;
+export function lossText(loss) {
+  const reason = loss.low !== null && loss.high === null ? ", because a few items without a label could have large losses" : "";
+  return `Mean loss ${digits(loss.value)} (${interval(loss, digits)}${reason})`;
+}
 
 /**
  * Compares with random sampling: with as many labels, or with fewer while that cannot be extrapolated.

@@ -173,17 +173,29 @@ fn of_test(lines: &mut TableRows, test: &Value) {
     }
 }
 
+/// Returns whether the interval of an estimate has no upper end.
+fn is_unbounded(score: &Value) -> bool {
+    score["high"] == "inf"
+}
+
 /// Appends the estimates for the whole pool and the advice on stopping.
 fn of_estimate(lines: &mut TableRows, end: &Value) {
     let estimate = &end["estimate"];
     let of = |score: &Value, key: &str| match &score[key] {
         Value::Null => "unknown".to_owned(),
+        value if is_unbounded(score) => {
+            format!("{} (at least {}; no upper bound)", number(value), number(&score["low"]))
+        }
         value => format!("{} ({} to {})", number(value), number(&score["low"]), number(&score["high"])),
     };
     let Some(key) = ["accuracy", "loss"].into_iter().find(|key| !estimate[key].is_null()) else { return };
     lines.push(format!("estimated {key} on the pool"), of(estimate, key));
     if !estimate["mean_loss"].is_null() {
         lines.push("estimated mean loss", of(&estimate["mean_loss"], "value"));
+    }
+    let (loss, clipped) = (if key == "loss" { estimate } else { &estimate["mean_loss"] }, &estimate["clipped_loss"]);
+    if is_unbounded(loss) && !clipped.is_null() {
+        lines.push(format!("mean loss clipped at {}", number(&clipped["limit"])), of(clipped, "value"));
     }
     let classes = estimate["classes"].as_array().map(Vec::as_slice).unwrap_or_default();
     for class in classes.iter().filter(|_| classes.len() <= MOST_CLASSES) {

@@ -119,7 +119,7 @@ fn report_clipped_loss(results: &mut PrintedResults, estimate: &mut Value, asses
     estimate["clipped_loss"]["limit"] = number(*limit);
     let loss = if assessed.is_accuracy { assessed.loss.as_ref() } else { Some(&assessed.score) };
     if loss.is_some_and(|loss| loss.high.is_infinite()) {
-        results.line(&format!("clipped at {}", show(*limit, 4)), with_ends(mean));
+        results.line(&format!("mean loss clipped at {}", show(*limit, 4)), with_ends(mean));
     }
 }
 

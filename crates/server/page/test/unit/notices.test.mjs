@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adviceTitle, agreementText, comparison, foremost, goalOf, goalText, interval, intervalNote, noEstimateText, paceText } from "../../figures.js";
+import { adviceTitle, agreementText, comparison, foremost, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText } from "../../figures.js";
 import { noticeFor, savingState, waitingText } from "../../notices.js";
 import { digits, percent } from "../../words.js";
 
@@ -86,6 +86,11 @@ test("intervals have one unit, and missing numbers are dashes", () => {
   assert.equal(interval({ low: 0.894, high: 0.951 }, percent), "89.4 to 95.1 %");
   assert.equal(interval({ low: 0.16, high: 0.33 }, digits), "0.16 to 0.33");
   assert.equal(interval({ low: null, high: 0.5 }, percent), "– to 50 %");
+  assert.equal(interval({ low: 0.16, high: null }, digits), "at least 0.16; no upper bound");
+  assert.equal(lossText({ value: 0.21, low: 0.16, high: 0.33 }), "Mean loss 0.21 (0.16 to 0.33)");
+  assert.equal(
+    lossText({ value: 0.21, low: 0.16, high: null }),
+    "Mean loss 0.21 (at least 0.16; no upper bound, because a few items without a label could have large losses)");
   assert.equal(intervalNote({ anytime_low: null, anytime_high: null }, percent), "95 % interval");
   assert.equal(intervalNote({ anytime_low: 0.83, anytime_high: 0.96 }, percent), "95 % interval. Valid even if you check after every label: 83 to 96 %");
 });
