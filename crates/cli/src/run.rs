@@ -6,6 +6,7 @@ pub(crate) mod files;
 pub(crate) mod list;
 pub(crate) mod moved;
 pub(crate) mod results;
+pub(crate) mod model;
 pub(crate) mod output;
 pub(crate) mod progress;
 pub(crate) mod interrupt;

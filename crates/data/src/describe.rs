@@ -38,6 +38,9 @@ impl Encoder {
                 _ => parts.push(format!("{name}: {}", listed(&columns))),
             }
         }
+        if 0 < self.kernel_features() {
+            parts.push(format!("kernel: {} landmarks", self.kernel_features()));
+        }
         let ignored: Vec<&str> = self.ignored.iter().map(String::as_str).collect();
         if !ignored.is_empty() {
             parts.push(format!("ignored: {}", listed(&ignored)));

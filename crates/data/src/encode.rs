@@ -1,12 +1,12 @@
 //! Encoding of raw rows as rows of features: fitting, then scaling, one-hot encoding and hashing with weights.
 
-use querist_rows::Numbers;
-use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
+use querist_rows::kernel::{KernelFeatures, KernelMap, KernelSettings};
+use querist_rows::{DenseRows, Numbers, Row, Rows, Sparse, SparseRows};
 
 use crate::anomalies;
 use crate::batch::Batch;
 use crate::category::Categories;
-use crate::encoder::{Coding, Encoder};
+use crate::encoder::{Coding, Encoder, KERNEL_VERSION};
 use crate::error::DataFault;
 use crate::record::{RawRows, RowRecorder};
 use crate::scaling::{self, ColumnScale, NumberTransform, RowTransform};
@@ -44,6 +44,27 @@ impl Encoder {
             self.frequencies = count(&table.sparse);
         }
         self.dim = if self.has_features() { table.sparse.dim() } else { self.width_in_all() };
+    }
+
+    /// Chooses the landmarks of kernel features among the raw rows of a recorder.
+    pub(crate) fn fit_kernel(&mut self, recorder: &RowRecorder, settings: KernelSettings) -> Result<(), DataFault> {
+        let mut plan = self.plan();
+        if plan.layout != RowLayout::Dense {
+            let found = "text, hashed categories or indexed features";
+            return Err(
+                DataFault::new(found, "numbers, categories or vectors for kernel features").hint("use --model linear")
+            );
+        }
+        let mut batch = Batch::default();
+        plan.encode(&mut recorder.table.sample(SAMPLE), self.dim, &mut batch);
+        if let Rows::Dense(rows) = &batch.rows
+            && !rows.is_empty()
+        {
+            let kernel = KernelMap::fit(rows, settings);
+            (self.version, self.dim) = (KERNEL_VERSION, self.dim + kernel.landmarks());
+            self.kernel = Some(kernel);
+        }
+        Ok(())
     }
 
     /// Encodes a text as if it were the cell of every text column, and all other cells were empty. Returns features with
@@ -94,7 +115,8 @@ impl Encoder {
             (false, false) => RowLayout::Dense,
         };
         let together = RowTransform::of(&steps);
-        EncodingPlan { layout, steps, together, offsets, hashed: offset, weights, index: vec![], value: vec![] }
+        let kernel = self.kernel.as_ref().map(KernelMap::prepare);
+        EncodingPlan { layout, steps, together, offsets, hashed: offset, weights, kernel, index: vec![], value: vec![] }
     }
 }
 
@@ -134,6 +156,9 @@ fn count(rows: &Rows) -> Frequencies {
     Frequencies { texts: rows.len() as u64, counts: counts.collect() }
 }
 
+/// The number of rows from which landmarks and the width of the kernel are chosen.
+const SAMPLE: usize = 4096;
+
 /// The layout of encoded rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowLayout {
@@ -155,6 +180,7 @@ pub(crate) struct EncodingPlan {
     /// The first hashed feature.
     hashed: usize,
     weights: Vec<f64>,
+    kernel: Option<KernelFeatures>,
     index: Vec<u32>,
     value: Vec<f32>,
 }
@@ -177,11 +203,14 @@ impl EncodingPlan {
         batch.rows = match self.layout {
             RowLayout::AsIs => take(table, dim, recycled),
             RowLayout::Dense if self.offsets.is_empty() => self.scale(table, recycled, &mut rejected),
-            RowLayout::Dense => self.spread(table, dim, &mut rejected),
+            RowLayout::Dense => self.spread(table, &mut rejected),
             RowLayout::Sparse => self.hash(table, len, dim, &mut rejected),
         };
         table.dense.clear();
         table.sparse.clear();
+        if let (Some(kernel), Rows::Dense(rows)) = (&self.kernel, &batch.rows) {
+            batch.rows = Rows::Dense(kernel.extend(rows));
+        }
         if !rejected.is_empty() {
             remove_rows(&rejected, &mut batch.labels);
         }
@@ -224,7 +253,9 @@ impl EncodingPlan {
         Rows::Dense(kept)
     }
 
-    fn spread(&self, table: &RawRows, dim: usize, rejected: &mut Vec<RejectedRow>) -> Rows {
+    fn spread(&self, table: &RawRows, rejected: &mut Vec<RejectedRow>) -> Rows {
+        // Without hashed columns, the features end where the hashed ones would begin.
+        let dim = self.hashed;
         let mut rows = DenseRows::new(dim);
         let mut features = vec![0.0; dim];
         rows.reserve(table.dense.len() / table.width);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use querist_rows::kernel::KernelMap;
 use serde::{Deserialize, Serialize};
 
 use crate::category::Categories;
@@ -34,6 +35,9 @@ pub struct Encoder {
     pub(crate) hash_bits: u32,
     pub(crate) frequencies: Frequencies,
     pub(crate) dim: usize,
+    /// The kernel features that follow the encoded columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) kernel: Option<KernelMap>,
     /// Remarks for the user on the rows it was fitted on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) remarks: Vec<String>,
@@ -80,8 +84,10 @@ const MOST_FEATURES: usize = u32::MAX as usize;
 /// file to request.
 const MOST_PARAMETERS: usize = 1 << 27;
 
-/// The format version that this code writes and reads.
+/// The format version of encoders without kernel features. Older programs read it.
 pub(crate) const VERSION: u32 = 1;
+/// The format version of encoders with kernel features.
+pub(crate) const KERNEL_VERSION: u32 = 2;
 
 impl Encoder {
     /// Returns whether rows have ids of their own.
@@ -161,7 +167,8 @@ impl Encoder {
     /// Parses an encoder from JSON.
     pub fn from_json(json: &str) -> Result<Self, EncoderError> {
         let encoder: Self = serde_json::from_str(json).map_err(|error| EncoderError::Json(error.to_string()))?;
-        if encoder.version != VERSION {
+        let version = if encoder.kernel.is_some() { KERNEL_VERSION } else { VERSION };
+        if encoder.version != version {
             return Err(EncoderError::Version(encoder.version));
         }
         encoder.check()?;
@@ -191,9 +198,15 @@ impl Encoder {
         let in_order = !self.fields.is_empty() && self.fields.is_sorted_by_key(|field| field.coding.rank());
         let wide = match self.checked_width() {
             Some(width) if self.has_features() => width == 0 && self.fields.len() == 1,
-            width => width == Some(self.dim) && 0 < self.dim,
+            width => width.is_some_and(|width| width + self.kernel_features() == self.dim) && 0 < self.dim,
         };
-        if finite && positive && in_order && wide && self.dim <= MOST_FEATURES {
+        let has_kernel = self.kernel.as_ref().is_none_or(|kernel| {
+            kernel.is_valid()
+                && !self.has_features()
+                && !self.has_hashed()
+                && Some(kernel.dim()) == self.checked_width()
+        });
+        if finite && positive && in_order && wide && has_kernel && self.dim <= MOST_FEATURES {
             return Ok(());
         }
         Err(EncoderError::Inconsistent)
@@ -271,6 +284,7 @@ impl Encoder {
             hash_bits: options.hash_bits,
             frequencies: Frequencies::default(),
             dim: 0,
+            kernel: None,
             remarks: vec![],
         }
     }
@@ -353,7 +367,12 @@ impl Encoder {
         self.has_text() || self.fields.iter().any(|field| field.coding == Coding::Hashed)
     }
 
-    /// Returns the number of features of a row, not counting indexed features.
+    /// Returns the number of kernel features of a row.
+    pub fn kernel_features(&self) -> usize {
+        self.kernel.as_ref().map_or(0, KernelMap::landmarks)
+    }
+
+    /// Returns the number of features of a row, not counting indexed and kernel features.
     pub(crate) fn width_in_all(&self) -> usize {
         self.checked_width().unwrap_or(usize::MAX)
     }

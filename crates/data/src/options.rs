@@ -1,5 +1,6 @@
 //! Options for reading a file.
 
+use querist_rows::kernel::KernelSettings;
 use serde::{Deserialize, Serialize};
 
 use crate::format::Format;
@@ -46,6 +47,8 @@ pub struct ReadOptions {
     pub skip_bad_rows: bool,
     /// Allows records without a label.
     pub unlabeled: bool,
+    /// Adds kernel features to dense rows.
+    pub kernel: Option<KernelSettings>,
     /// Guesses the label column by its name; otherwise a column of such a name is ignored.
     pub guess_label: bool,
 }
@@ -72,6 +75,7 @@ impl Default for ReadOptions {
             warm_up: 1000,
             skip_bad_rows: false,
             unlabeled: false,
+            kernel: None,
             guess_label: true,
         }
     }

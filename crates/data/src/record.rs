@@ -95,6 +95,20 @@ impl RawRows {
         let sparse = Rows::Sparse(SparseRows::new(0));
         Self { width, dense: Numbers::new(), sparse, labels: vec![], ids: IdList::new(first_id), len: 0 }
     }
+
+    /// Returns a copy of the numbers and categories of at most `most` rows, evenly spaced.
+    pub(crate) fn sample(&self, most: usize) -> Self {
+        let mut sample = Self::new(self.width, 0);
+        let (count, rows) = (self.len.min(most), self.dense.chunks_exact(self.width.max(1)));
+        for (row, values) in rows.enumerate() {
+            // Row r is the k-th of `count` if r = ⌊k·len/count⌋.
+            if (row * count) % self.len < count {
+                sample.dense.extend_from_slice(values);
+                sample.len += 1;
+            }
+        }
+        sample
+    }
 }
 
 impl RowRecorder {

@@ -420,6 +420,9 @@ impl GuessedRoles {
         encoder.fit(&mut recorder);
         encoder.check_has_features().map_err(of_file)?;
         encoder.check_width().map_err(of_file)?;
+        if let Some(settings) = options.kernel {
+            encoder.fit_kernel(&recorder, settings).map_err(of_file)?;
+        }
         Ok(Fitted { encoder, recorder, bad })
     }
 }

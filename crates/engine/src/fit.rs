@@ -46,7 +46,7 @@ pub struct Refit {
     compact: Option<CompactAnswers>,
     /// The answers by their coordinates, if they are fewer than the features.
     span: Option<SpanAnswers>,
-    /// The products of sparse answers, if there are several scores. Then parameters are dual.
+    /// The products of answers, if there are several scores and many parameters. Then parameters are dual.
     gram: Option<Gram>,
 }
 
@@ -99,8 +99,8 @@ impl Refit {
         let strength = Strength::new(strength, model.outputs, seed);
         let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(CompactAnswers::new);
         let span = (model.outputs == 1 && MOST_FACTORED < empty.dim()).then(SpanAnswers::default);
-        let is_dual = 1 < model.outputs && matches!(empty, Rows::Sparse(_)) && MOST_FACTORED < empty.dim();
-        let gram = is_dual.then(Gram::default);
+        let size = if matches!(empty, Rows::Sparse(_)) { empty.dim() } else { theta.len() };
+        let gram = (1 < model.outputs && MOST_FACTORED < size).then(Gram::default);
         let state = FitState { theta, newton: Newton::default(), dual: vec![0.0; model.outputs] };
         let kept = state.clone();
         let (labels, items) = (vec![], vec![]);
@@ -133,9 +133,7 @@ impl Refit {
     /// Adds the products of the last answer with all others.
     fn extend_gram(&mut self) {
         let Some(mut gram) = self.gram.take() else { return };
-        if let Rows::Sparse(rows) = self.fitted_rows() {
-            gram.push(rows.row(rows.len() - 1));
-        }
+        gram.push(self.fitted_rows());
         self.gram = Some(gram);
     }
 
@@ -192,7 +190,7 @@ impl Refit {
     fn problem<'a>(&'a self, weights: &'a [f64]) -> Problem<'a> {
         let rows = match (&self.span, &self.gram, self.fitted_rows()) {
             (Some(span), ..) => AnswerRows::spanned(span),
-            (None, Some(gram), Rows::Sparse(rows)) => AnswerRows::dual(DualRows::new(rows, gram)),
+            (None, Some(gram), rows) => AnswerRows::dual(DualRows::new(rows, gram)),
             (None, _, rows) => rows.into(),
         };
         Problem {
@@ -235,13 +233,13 @@ impl Refit {
     /// Writes the parameters of the features that occur in answers; all others are 0 already.
     fn scatter(&self, fitted: &[f64], theta: &mut [f64]) {
         let outputs = self.model.outputs;
-        match (&self.gram, &self.rows, &self.compact) {
-            (Some(gram), Rows::Sparse(rows), _) => {
+        match (&self.gram, &self.compact) {
+            (Some(gram), _) => {
                 theta[..outputs].copy_from_slice(&fitted[..outputs]);
-                DualRows::new(rows, gram).write_weights(&fitted[outputs..], outputs, &mut theta[outputs..]);
+                DualRows::new(&self.rows, gram).write_weights(&fitted[outputs..], outputs, &mut theta[outputs..]);
             }
-            (.., Some(compact)) => compact.scatter(fitted, theta, outputs),
-            (.., None) => theta.copy_from_slice(fitted),
+            (None, Some(compact)) => compact.scatter(fitted, theta, outputs),
+            (None, None) => theta.copy_from_slice(fitted),
         }
     }
 

@@ -7,7 +7,6 @@
 pub mod name;
 pub mod coin;
 pub mod exact;
-pub mod elementary;
 pub mod stats;
 pub mod index;
 pub mod narrow;
@@ -32,7 +31,7 @@ pub mod stop;
 pub mod session;
 
 // Modules of this crate name rows and their features as `crate::rows::Row` and `crate::features::Features`.
-use querist_rows::{self as rows, digest, features, fnv, numbers, simd};
+use querist_rows::{self as rows, digest, elementary, features, fnv, numbers, simd};
 
 /// Sets the number of threads that passes over a pool use. Only the first call has an effect. Results do not depend on
 /// it.

@@ -37,6 +37,11 @@ impl<'a> ParsedName<'a> {
         self.parameters.is_empty()
     }
 
+    /// Returns the parameters, as keys and values.
+    pub fn parameters(&self) -> &[(&'a str, &'a str)] {
+        &self.parameters
+    }
+
     /// Returns an error if the name has parameters.
     pub fn expect_plain(&self) -> Result<(), NameError> {
         if self.is_plain() { Ok(()) } else { Err(self.error(format!("{} has no parameters", self.head))) }

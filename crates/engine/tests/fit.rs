@@ -360,6 +360,28 @@ fn dual_parameters_find_the_minimum_of_the_features() {
     }
 }
 
+/// Dense rows with many parameters are fitted by dual parameters too, to the minimum of the features.
+#[test]
+fn dual_parameters_of_dense_rows_find_the_minimum_of_the_features() {
+    for intercept in [true, false] {
+        let (rows, labels) = plain(90, 150, 5, Labels::Classes(5));
+        let task = task::parse("cross-entropy", Labels::Classes(5)).unwrap();
+        let weights: Vec<f64> = (0..90).map(|i| [1.0, 0.5, 0.0][i % 3]).collect();
+        let fitted = |mut refit: Refit| {
+            for (index, label) in labels.iter().enumerate() {
+                refit.add(index as u64, rows.row(index), *label);
+            }
+            let ended = refit.fit(&weights);
+            assert!(ended.gradient < 1e-5, "{ended:?}");
+            refit.theta().to_vec()
+        };
+        let refit = || Refit::new(&*task, intercept, rows.empty_like(), Some(5.0), 1).unwrap();
+        let (dual, by_features) = (fitted(refit()), fitted(refit().by_features()));
+        let difference = max_difference(&dual, &by_features);
+        assert!(0.0 < difference && difference < 1e-5, "{difference}");
+    }
+}
+
 /// With dual parameters, λ is chosen by the same losses as with features. There are fewer of them, so a choice is spread
 /// over fewer fits and can be one move ahead.
 #[test]

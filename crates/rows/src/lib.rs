@@ -9,6 +9,8 @@ pub mod features;
 pub mod digest;
 pub mod fnv;
 pub mod simd;
+pub mod elementary;
+pub mod kernel;
 
 pub use digest::Digest;
 pub use features::Features;

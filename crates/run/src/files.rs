@@ -6,6 +6,8 @@ use querist_data::{Format, Input, Missing, ReadOptions, RequiredLabels, TableLoc
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, bail};
+use crate::model_kind::ModelKind;
+use crate::written::Written;
 
 /// The columns of a file and their roles.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -48,6 +50,9 @@ pub struct FileSettings {
     pub hash_bits: u32,
     /// Skips rows that cannot be read, and reports how many
     pub skip_bad_rows: bool,
+    /// The kind of model: linear, or kernel:landmarks=300,width=1 [default: linear]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub model: Option<Written<ModelKind>>,
 }
 
 impl Default for FileSettings {
@@ -70,11 +75,23 @@ impl Default for FileSettings {
             no_standardize: false,
             hash_bits: 18,
             skip_bad_rows: false,
+            model: None,
         }
     }
 }
 
 impl FileSettings {
+    /// Takes the predictions and the kind of model of the run to continue, unless others are set.
+    pub fn continue_from(&mut self, before: &Self) {
+        if self.predictions.is_none() {
+            self.predictions.clone_from(&before.predictions);
+        }
+        let kind = |files: &Self| files.model.as_deref().copied().unwrap_or_default();
+        if self.model.is_none() || kind(self) == kind(before) {
+            self.model.clone_from(&before.model);
+        }
+    }
+
     /// Converts the settings to options of the file reader.
     pub fn options(&self, loss: Option<&str>) -> Result<ReadOptions> {
         let format = self.format.as_deref().map(Format::named).transpose();
@@ -100,6 +117,7 @@ impl FileSettings {
             standardize: !self.no_standardize,
             hash_bits: self.hash_bits,
             skip_bad_rows: self.skip_bad_rows,
+            kernel: self.model.as_deref().and_then(|model| model.kernel()),
             ..ReadOptions::default()
         })
     }

@@ -230,9 +230,7 @@ pub fn with_recorded_defaults(
     let before: LearnerSettings =
         serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     settings.continue_from(&before);
-    if files.predictions.is_none() {
-        files.predictions = header["files"]["predictions"].as_str().map(str::to_owned);
-    }
+    files.continue_from(&serde_json::from_value(header["files"].clone()).context("the ledger's files")?);
     Ok((settings, files))
 }
 

@@ -10,8 +10,10 @@ use querist_engine::compare::{self, Contest, Criterion, DefaultMetric, Entrant, 
 use querist_engine::task::{self, Labels, Task};
 use querist_run::build;
 use querist_run::entrants;
-use querist_run::files::input;
+use querist_run::files::{FileSettings, input};
+use querist_run::model_kind::ModelKind;
 use querist_run::overwrite::check_inputs;
+use querist_run::written::Written;
 
 use crate::Output;
 use crate::run::files::DataArgs;
@@ -63,6 +65,9 @@ pub(crate) struct CompareArgs {
     /// classes; if a class has more than 70 % of the labels, F1 of the other or, of several, balanced-accuracy]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
+    /// The kind of model: linear, or kernel[:landmarks=300,width=1] [default: linear]
+    #[arg(long, value_name = "KIND")]
+    model: Option<Written<ModelKind>>,
     /// Write report.txt, comparison.json, curves.svg and curves.png to this folder: a new one, an empty one, or
     /// that of an earlier comparison
     #[arg(long, value_name = "DIR")]
@@ -124,7 +129,8 @@ impl CompareArgs {
 
 pub(super) fn run(arguments: &CompareArgs) -> Result<Output> {
     arguments.check()?;
-    let options = arguments.files.settings().options(arguments.loss.as_deref())?;
+    let files = FileSettings { model: arguments.model.clone(), ..arguments.files.settings() };
+    let options = files.options(arguments.loss.as_deref())?;
     let loaded = load(&input(&arguments.data), &options)?;
     let test = match &arguments.test {
         Some(path) => Some(load_with(&loaded.encoder, &input(path), &options)?.0),

@@ -18,6 +18,7 @@ use querist_run::labeling::location::Moved;
 use querist_run::labeling::open;
 use querist_run::labeling::pool::{announce_precision, import, labeling_pool, loss_name, note_growth, note_items};
 use querist_run::labeling::source::{self, DataSource, Items, SessionHeader};
+use querist_run::model_kind::ModelKind;
 use querist_run::settings::LearnerSettings;
 use querist_run::start::PriorLabelCounts;
 use querist_run::text::counted;
@@ -83,6 +84,10 @@ pub(crate) struct LabelArgs {
     /// The query rule [default: boundary; conditional-loss for numbers]
     #[arg(long)]
     rule: Option<String>,
+    /// The kind of model: linear, or kernel[:landmarks=300,width=1], which follows curved boundaries between numbers
+    /// [default: linear]
+    #[arg(long, value_name = "KIND")]
+    model: Option<Written<ModelKind>>,
     /// How to draw items once there is a model [default: scan]
     #[arg(long, value_enum)]
     draw: Option<SessionDrawName>,
@@ -203,8 +208,9 @@ impl LabelArgs {
             (None, Some(ledger)) => source::header(ledger)?.data.located(ledger, &Moved::default())?.images,
             (None, None) => None,
         };
-        if let (None, Some(ledger)) = (&files.predictions, ledger) {
-            files.predictions = source::header(ledger)?.data.files.predictions;
+        files.model.clone_from(&self.model);
+        if let Some(ledger) = ledger {
+            files.continue_from(&source::header(ledger)?.data.files);
         }
         let columns = ledger.map(source::columns).transpose()?.flatten();
         let hidden = ledger.map(source::hidden).transpose()?.flatten();

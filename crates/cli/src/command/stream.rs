@@ -9,6 +9,7 @@ use querist_engine::learner::Diverged;
 use querist_engine::stream::StreamLearner;
 use querist_run::event::Sums;
 use querist_run::feed::Feed;
+use querist_run::files::FileSettings;
 use querist_run::model_file::ModelHeader;
 use querist_run::settings::LearnerSettings;
 use querist_run::stream::ask::{self, LiveEnd};
@@ -70,7 +71,7 @@ impl StreamArgs {
             warm_up: self.warm_up,
             shuffle: self.shuffle,
             learner: self.learner.settings()?,
-            files: self.files.settings(),
+            files: FileSettings { model: self.output.model_kind(), ..self.files.settings() },
             recording: self.output.recording(),
             test: self.output.test.clone(),
             test_fraction: self.output.test_fraction,

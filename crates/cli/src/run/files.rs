@@ -105,6 +105,7 @@ impl DataArgs {
             no_standardize: same.no_standardize,
             hash_bits: same.hash_bits,
             skip_bad_rows: same.skip_bad_rows,
+            model: None,
         }
     }
 }

@@ -6,8 +6,12 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use querist_run::model_kind::ModelKind;
 use querist_run::overwrite::{check_inputs, check_model, check_output};
 use querist_run::record::Recording;
+use querist_run::written::Written;
+
+use super::model::ModelArg;
 
 /// What becomes of a run.
 #[derive(Args, Clone, Debug)]
@@ -20,9 +24,10 @@ pub(crate) struct OutputArgs {
     /// Do not print a progress bar and remarks
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Write the model to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) model: Option<PathBuf>,
+    /// The kind of model: linear, or kernel[:landmarks=300,width=1], which follows curved boundaries between numbers
+    /// [default: linear]; or a file to write the model to. Can be used twice
+    #[arg(long, value_name = "KIND|FILE", value_parser = ModelArg::parse)]
+    model: Vec<ModelArg>,
     /// Record every probability, query and answer in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
@@ -44,6 +49,16 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Returns the file that the model is written to.
+    pub(crate) fn model_file(&self) -> Option<&Path> {
+        self.model.iter().find_map(|model| if let ModelArg::File(path) = model { Some(path.as_path()) } else { None })
+    }
+
+    /// Returns the kind of model.
+    pub(crate) fn model_kind(&self) -> Option<Written<ModelKind>> {
+        self.model.iter().find_map(|model| if let ModelArg::Kind(kind) = model { Some(kind.clone()) } else { None })
+    }
+
     /// Returns the ledger of the run and how it is opened.
     pub(crate) fn recording(&self) -> Recording {
         Recording { ledger: self.ledger.clone(), resume: self.resume, accept_loss: self.accept_loss }
@@ -55,7 +70,13 @@ impl OutputArgs {
             bail!("--test-fraction = {fraction}, need 0 < fraction < 1");
         }
         // Check the output paths before the run, not after it.
-        for (flag, path) in [("--model", &self.model), ("--ledger", &self.ledger)] {
+        let is_kind = |model: &&ModelArg| matches!(model, ModelArg::Kind(_));
+        if 1 < self.model.iter().filter(is_kind).count()
+            || 1 < self.model.iter().filter(|model| !is_kind(model)).count()
+        {
+            bail!("--model names two kinds or two files; use one of each at most");
+        }
+        for (flag, path) in [("--model", self.model_file()), ("--ledger", self.ledger.as_deref())] {
             let Some(path) = path else { continue };
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
@@ -63,12 +84,12 @@ impl OutputArgs {
             }
             check_inputs(flag, path, data.into_iter().chain(self.test.as_deref()))?;
         }
-        if let (Some(model), Some(ledger)) = (&self.model, &self.ledger)
+        if let (Some(model), Some(ledger)) = (self.model_file(), &self.ledger)
             && location(model) == location(ledger)
         {
             bail!("--model and --ledger are the same file, {}; use two names", model.display());
         }
-        if let Some(model) = &self.model {
+        if let Some(model) = self.model_file() {
             check_output("--model", model)?;
             check_model(model)?;
         }

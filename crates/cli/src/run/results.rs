@@ -133,11 +133,11 @@ pub(crate) fn keep(
     output: &OutputArgs,
     recorder: &mut Recorder,
 ) -> Result<()> {
-    if output.model.is_none() && !recorder.is_on() {
+    if output.model_file().is_none() && !recorder.is_on() {
         return Ok(());
     }
     let model = model(header, found)?;
-    if let Some(path) = &output.model {
+    if let Some(path) = output.model_file() {
         write_model(path, &model)?;
         results.line("model", path.display().to_string());
     }

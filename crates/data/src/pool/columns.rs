@@ -85,6 +85,9 @@ impl PoolLayout {
 impl PlainColumns {
     fn of(recipe: &PoolEncoder, position: impl Fn(&str) -> Option<usize>) -> Option<Self> {
         let encoder = &recipe.encoder;
+        if encoder.kernel.is_some() {
+            return None;
+        }
         let steps = encoder.plan().into_steps();
         if let [field] = &encoder.fields[..]
             && let Coding::Vector(_) | Coding::Scaled(_) = field.coding

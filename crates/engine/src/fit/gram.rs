@@ -1,10 +1,10 @@
-//! The Gram matrix of sparse answers, and its products with several vectors.
+//! The Gram matrix of answers, and its products with several vectors.
 
 use querist_rows::with_widest_simd;
 
 use super::postings::Postings;
 use crate::features::Features;
-use crate::rows::{Sparse, SparseRows};
+use crate::rows::{DenseRows, Row, Rows};
 use crate::simd::{LANES, Simd, dispatch};
 
 /// The largest number of answers whose Gram matrix is stored.
@@ -29,8 +29,9 @@ pub(super) struct Gram {
 }
 
 impl Gram {
-    /// Appends an answer.
-    pub(super) fn push(&mut self, x: Sparse<'_>) {
+    /// Appends the last of these answers.
+    pub(super) fn push(&mut self, rows: &Rows) {
+        let x = rows.row(rows.len() - 1);
         self.features += x.numbers();
         let answer = self.answers;
         self.answers += 1;
@@ -42,13 +43,20 @@ impl Gram {
         if answer == self.stride {
             self.widen();
         }
-        let mut products = self.postings.products(x);
+        let mut products = match (rows, x) {
+            (Rows::Dense(rows), Row::Dense(x)) => dense_products(rows, x),
+            (_, Row::Sparse(x)) => {
+                let products = self.postings.products(x);
+                self.postings.push(x);
+                products
+            }
+            _ => unreachable!("a row is of the kind of its rows"),
+        };
         products.push(x.norm_squared());
         for (other, product) in products.iter().enumerate() {
             self.products[other * self.stride + answer] = *product;
         }
         self.products[answer * self.stride..][..=answer].copy_from_slice(&products);
-        self.postings.push(x);
     }
 
     /// Returns whether the matrix is stored. Otherwise products are computed from the features.
@@ -110,6 +118,12 @@ impl Gram {
     }
 }
 
+/// Returns the products of the last dense answer with all before it.
+fn dense_products(rows: &DenseRows, x: &[f32]) -> Vec<f64> {
+    let x: Vec<f64> = x.iter().map(|value| f64::from(*value)).collect();
+    (0..rows.len() - 1).map(|answer| rows.row(answer).dot(&x)).collect()
+}
+
 /// Returns vectors in panels of eight, padded with zeros: panel by panel, and in each answer by answer.
 fn panels(vectors: &[f64], count: usize) -> Vec<[f64; LANES]> {
     let answers = vectors.len() / count;
@@ -125,12 +139,12 @@ fn panels(vectors: &[f64], count: usize) -> Vec<[f64; LANES]> {
 /// Answers whose Gram matrix is multiplied, stored or not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DualRows<'a> {
-    rows: &'a SparseRows,
+    rows: &'a Rows,
     gram: &'a Gram,
 }
 
 impl<'a> DualRows<'a> {
-    pub(super) fn new(rows: &'a SparseRows, gram: &'a Gram) -> Self {
+    pub(super) fn new(rows: &'a Rows, gram: &'a Gram) -> Self {
         Self { rows, gram }
     }
 
@@ -140,7 +154,7 @@ impl<'a> DualRows<'a> {
     }
 
     /// Returns the features of an answer.
-    pub(super) fn row(self, answer: usize) -> Sparse<'a> {
+    pub(super) fn row(self, answer: usize) -> Row<'a> {
         self.rows.row(answer)
     }
 

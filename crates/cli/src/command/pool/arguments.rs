@@ -116,6 +116,7 @@ impl PoolArgs {
         self.start.add_to(&mut learner)?;
         let mut files = self.files.settings();
         self.start.add_column_to(&mut files);
+        files.model = self.output.model_kind();
         Ok(PoolRunSettings {
             data: self.data.clone(),
             budget: self.budget,

@@ -1,0 +1,88 @@
+//! Runs with kernel features: more accurate on a curved boundary, resumed, replayed, predicted.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::fs;
+
+use common::{Folder, error, json, killed_again_and_again, querist};
+use serde_json::Value;
+
+/// Writes points of which those inside a circle are of one class.
+fn circle(path: &str) {
+    let mut text = "id,x,y,label\n".to_owned();
+    for row in 0..900_u32 {
+        let (x, y) = (f64::from(row % 30) / 7.5 - 1.93, f64::from(row / 30) / 7.5 - 1.93);
+        let label = if x * x + y * y < 2.0 { "in" } else { "out" };
+        let _ = writeln!(text, "p{row},{x:.3},{y:.3},{label}");
+    }
+    fs::write(path, text).unwrap();
+}
+
+fn run<'a>(data: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let fixed = ["pool", data, "--label", "label", "--budget", "80", "--test-fraction", "0.3", "--json"];
+    fixed.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn a_curved_boundary_is_learned_with_kernel_features() {
+    let folder = Folder::new("kernel-circle");
+    let data = folder.path("data.csv");
+    circle(&data);
+    let accuracy = |model: &[&str]| json(&run(&data, model))["test"]["accuracy"].as_f64().unwrap();
+    let (linear, kernel) = (accuracy(&[]), accuracy(&["--model", "kernel"]));
+    assert!(linear < 0.75 && 0.9 < kernel, "{linear} {kernel}");
+    assert_eq!(accuracy(&["--model", "linear"]), linear);
+}
+
+#[test]
+fn a_killed_run_with_kernel_features_ends_like_an_undisturbed_one() {
+    let folder = Folder::new("kernel-killed");
+    let (data, whole, stopped) = (folder.path("data.csv"), folder.path("whole"), folder.path("stopped"));
+    circle(&data);
+    let recorded = |ledger: &'static str| ["--model", "kernel:landmarks=100", "--resume", "--ledger", ledger];
+    let leak = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
+    let expected = json(&run(&data, &recorded(leak(&whole))));
+    let again = run(&data, &recorded(leak(&stopped)));
+    killed_again_and_again(&again, 30);
+    assert!(json(&again) == expected);
+    let replayed: Value = json(&["replay", &whole, "--json"]);
+    assert_eq!((&replayed["same_model"], &replayed["disagreeing"]), (&true.into(), &0.into()));
+    // A resumed run keeps its kind of model, and rejects another one.
+    assert!(json(&run(&data, &["--resume", "--ledger", &whole])) == expected);
+    let other = error(&run(&data, &["--model", "linear", "--resume", "--ledger", &whole]));
+    assert!(other.contains("model"), "{other}");
+}
+
+#[test]
+fn a_stored_model_predicts_with_kernel_features() {
+    let folder = Folder::new("kernel-predict");
+    let (data, model) = (folder.path("data.csv"), folder.path("circle.model"));
+    circle(&data);
+    let found = json(&run(&data, &["--model", "kernel", "--model", &model]));
+    let output = querist(&["predict", &model, &data]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let labels = fs::read_to_string(&data).unwrap();
+    let label = |line: &str, column: usize| line.split(',').nth(column).unwrap().to_owned();
+    let pairs = text.lines().skip(1).zip(labels.lines().skip(1));
+    let right = pairs.filter(|(found, known)| label(found, 1) == label(known, 3)).count();
+    let accuracy = found["test"]["accuracy"].as_f64().unwrap();
+    assert!((right as f64 / 900.0 - accuracy).abs() < 0.06, "{right} of 900, {accuracy}");
+    // `select` draws by the same scores.
+    let selected = json(&["select", &data, "--model", &model, "-k", "20", "--json"]);
+    assert_eq!(selected["rows"].as_array().map(Vec::len), Some(20), "{selected}");
+}
+
+#[test]
+fn values_that_are_no_models_are_explained() {
+    let folder = Folder::new("kernel-errors");
+    let data = folder.path("data.csv");
+    circle(&data);
+    let message = error(&run(&data, &["--model", "kernel:landmarks=none"]));
+    assert!(message.contains("landmarks = none, need 1 to 4096"), "{message}");
+    let twice = error(&run(&data, &["--model", "kernel", "--model", "linear"]));
+    assert!(twice.contains("two kinds"), "{twice}");
+    let compare = error(&["compare", &data, "--label", "label", "--budget", "20", "--model", "forests"]);
+    assert!(compare.contains("unknown model"), "{compare}");
+}
