@@ -71,7 +71,7 @@ fn a_stored_model_predicts_with_kernel_features() {
     assert!((right as f64 / 900.0 - accuracy).abs() < 0.06, "{right} of 900, {accuracy}");
     // `select` draws by the same scores.
     let selected = json(&["select", &data, "--model", &model, "-k", "20", "--json"]);
-    assert_eq!(selected["rows"].as_array().map(Vec::len), Some(20), "{selected}");
+    assert_eq!(selected["selected"].as_array().map(Vec::len), Some(20), "{selected}");
 }
 
 #[test]
