@@ -29,7 +29,7 @@ pub use saved::SavedForest;
 
 use columns::Columns;
 use flat::FlatTrees;
-use grow::{GrownTree, Grower, LEAF};
+use grow::{Grower, GrownTree, LEAF};
 use held_out::{Calibration, Folds, HeldOut};
 use targets::Targets;
 
@@ -135,7 +135,10 @@ impl Display for ForestError {
                 write!(f, "weight {weight} of answer {answer} is not a finite number of at least 0")
             }
             Self::Sparse { features } => {
-                write!(f, "sparse rows with {features} features are too wide for a forest, which takes {MOST_SPARSE}; use a linear model")
+                write!(
+                    f,
+                    "sparse rows with {features} features are too wide for a forest, which takes {MOST_SPARSE}; use a linear model"
+                )
             }
             Self::Saved { problem } => write!(f, "the saved forest is damaged: {problem}"),
         }
@@ -337,7 +340,13 @@ impl Forest {
                 out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum / trees);
                 let mean = out.to_vec();
                 self.floored(&mean, out);
-                let total: f64 = out.iter_mut().map(|p| { *p = sharpness * p.ln(); p.exp() }).sum();
+                let total: f64 = out
+                    .iter_mut()
+                    .map(|p| {
+                        *p = sharpness * p.ln();
+                        p.exp()
+                    })
+                    .sum();
                 let total = total.ln();
                 out.iter_mut().for_each(|score| *score -= total);
             }

@@ -1,10 +1,12 @@
 //! Trees in flat arrays, and the descent of many rows at once.
 
-use super::grow::{GrownTree, LEAF};
 use super::columns::Columns;
+use super::grow::{GrownTree, LEAF};
 
 /// The number of rows that descend a tree together, so that the processor waits for none of them.
 const LANES: usize = 8;
+/// The number of steps before it is checked whether all rows have reached leaves.
+const STEPS: usize = 4;
 
 /// A node of a tree: x goes to child `left` if x[feature] ≤ threshold, and to the one after it otherwise. A leaf is its own
 /// left child.
@@ -131,12 +133,16 @@ impl FlatTrees {
         let mut at = [root; LANES];
         loop {
             let mut moved = 0;
-            for lane in 0..LANES {
-                let node = nodes[at[lane] as usize];
-                let goes_right = !(rows[lane * dim + node.feature as usize] <= node.threshold);
-                let next = node.left + u32::from(goes_right);
-                moved |= next ^ at[lane];
-                at[lane] = next;
+            for step in 1..=STEPS {
+                for lane in 0..LANES {
+                    let node = nodes[at[lane] as usize];
+                    let goes_right = !(rows[lane * dim + node.feature as usize] <= node.threshold);
+                    let next = node.left + u32::from(goes_right);
+                    if step == STEPS {
+                        moved |= next ^ at[lane];
+                    }
+                    at[lane] = next;
+                }
             }
             if moved == 0 {
                 return at;

@@ -90,13 +90,10 @@ impl SplitSearch {
         let plain = self.gain(|code| code <= cut);
         if missing == 0 {
             // Rows to come may miss the value: they follow the heavier side.
-            return plain
-                .map(|(gain, weight)| Split { feature, cut, missing_left: self.weight <= 2.0 * weight, gain });
+            return plain.map(|(gain, weight)| Split { feature, cut, missing_left: self.weight <= 2.0 * weight, gain });
         }
         let other = self.gain(|code| code <= cut || code == MISSING);
-        let split = |missing_left: bool| {
-            move |(gain, _): (f64, f64)| Split { feature, cut, missing_left, gain }
-        };
+        let split = |missing_left: bool| move |(gain, _): (f64, f64)| Split { feature, cut, missing_left, gain };
         match (plain.map(split(false)), other.map(split(true))) {
             (Some(right), Some(left)) => Some(if right.gain < left.gain { left } else { right }),
             (right, left) => right.or(left),
