@@ -6,7 +6,7 @@
 //!
 //! A node's value is shrunk toward that of its parent. Averages of many trees are too cautious where classes are easy and too
 //! bold where they are not. So every tree leaves out a tenth of the answers, and the predictions for these choose how sharp
-//! the probabilities of the forest are. Afterwards, these answers are added to the leaves.
+//! the probabilities of the forest are around the shares of the classes. Afterwards, these answers are added to the leaves.
 
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -172,6 +172,8 @@ pub struct Forest {
     /// The number of answers, which bounds how sure the forest can be.
     answers: f64,
     calibration: Calibration,
+    /// The log of the share of each class among the answers, around which probabilities are sharpened; empty in regression.
+    base: Vec<f64>,
     /// In regression, the label is center + scale·prediction.
     center: f64,
     scale: f64,
@@ -213,16 +215,19 @@ impl Forest {
             trees: FlatTrees::new(targets.width()),
             answers: used.len() as f64,
             calibration: Calibration { sharpness: 1.0, spread: 1.0 },
+            base: targets.log_shares(),
             center: targets.center,
             scale: targets.scale,
         };
         let mut held_out = HeldOut::new(used.len(), targets.width(), settings.trees);
         for (at, FinishedTree { tree, values, held }) in finished.iter().enumerate() {
             forest.trees.push(tree, &columns, values);
-            held.iter().for_each(|(row, values)| held_out.add(at, *row as usize, values));
+            for (row, values) in held {
+                held_out.add(at, *row as usize, values);
+            }
         }
         if folds.are_held_out() {
-            forest.calibration = held_out.calibrate(&targets, |mean, out| forest.floored(mean, out));
+            forest.calibration = held_out.calibrate(&targets, &forest.base, |mean, out| forest.floored(mean, out));
         }
         Ok(forest)
     }
@@ -334,21 +339,21 @@ impl Forest {
             Labels::Numbers => out[0] = self.center + self.scale * (sharpness * (sums[0] / trees)),
             Labels::Binary => {
                 let (no, yes) = self.two_floored(sums[0] / trees);
-                out[0] = sharpness * (yes / no).ln();
+                let base = self.base[1] - self.base[0];
+                out[0] = base + sharpness * ((yes / no).ln() - base);
             }
             Labels::Classes(_) => {
-                out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum / trees);
-                let mean = out.to_vec();
+                let mean: Vec<f64> = sums.iter().map(|sum| sum / trees).collect();
                 self.floored(&mean, out);
-                let total: f64 = out
-                    .iter_mut()
-                    .map(|p| {
-                        *p = sharpness * p.ln();
-                        p.exp()
-                    })
-                    .sum();
+                let mut total = 0.0;
+                for (score, base) in out.iter_mut().zip(&self.base) {
+                    *score = base + sharpness * (score.ln() - base);
+                    total += score.exp();
+                }
                 let total = total.ln();
-                out.iter_mut().for_each(|score| *score -= total);
+                for score in out {
+                    *score -= total;
+                }
             }
         }
     }

@@ -214,7 +214,7 @@ fn forests_learn_also_with_missing_values_and_from_missing_values() {
         assert!(least_with_gaps < reached, "{kind:?} with gaps: {reached}");
     }
     // Whether a value is missing is all there is to know.
-    let label = |row: usize| if row % 3 == 0 { 1.0 } else { -1.0 };
+    let label = |row: usize| if row.is_multiple_of(3) { 1.0 } else { -1.0 };
     let rows =
         changed(&plain(300, 2, 12, Labels::Binary).0, |row, j, x| if row % 3 == 0 && j == 1 { f32::NAN } else { x });
     let labels: Vec<f64> = (0..300).map(label).collect();

@@ -103,16 +103,21 @@ impl HeldOut {
     }
 
     /// Chooses the calibration. `floored` turns averages over trees into probabilities.
-    pub(super) fn calibrate(&self, targets: &Targets, floored: impl Fn(&[f64], &mut [f64])) -> Calibration {
+    pub(super) fn calibrate(
+        &self,
+        targets: &Targets,
+        base: &[f64],
+        floored: impl Fn(&[f64], &mut [f64]),
+    ) -> Calibration {
         match targets.labels {
             Labels::Numbers => self.calibrate_numbers(targets),
-            labels => Calibration { sharpness: self.choose_sharpness(targets, labels.classes(), floored), spread: 1.0 },
+            _ => Calibration { sharpness: self.choose_sharpness(targets, base, floored), spread: 1.0 },
         }
     }
 
     /// Chooses the sharpness that minimizes the log loss.
-    fn choose_sharpness(&self, targets: &Targets, classes: usize, floored: impl Fn(&[f64], &mut [f64])) -> f64 {
-        let rows = self.counts[0].len();
+    fn choose_sharpness(&self, targets: &Targets, base: &[f64], floored: impl Fn(&[f64], &mut [f64])) -> f64 {
+        let (rows, classes) = (self.counts[0].len(), base.len());
         let mut counts = vec![0; classes];
         (0..rows).for_each(|row| counts[targets.class(row)] += 1);
         // Trees cannot predict a class that they did not see.
@@ -123,7 +128,7 @@ impl HeldOut {
             for which in 0..3 {
                 (0..self.width).for_each(|k| mean[k] = self.means(*row, k)[which]);
                 floored(&mean, &mut probabilities);
-                logs.extend(probabilities.iter().map(|p| p.ln()));
+                logs.extend(probabilities.iter().zip(base).map(|(p, base)| p.ln() - base));
             }
         }
         let loss = |log_sharpness: f64| {
@@ -132,8 +137,8 @@ impl HeldOut {
             for (row, logs) in used.iter().zip(logs.chunks_exact(3 * classes)) {
                 let label = targets.class(*row);
                 for (logs, factor) in logs.chunks_exact(classes).zip(self.factors(*row)) {
-                    let total: f64 = logs.iter().map(|log| (sharpness * log).exp()).sum();
-                    loss += targets.weight(*row) * factor * (total.ln() - sharpness * logs[label]);
+                    let total: f64 = logs.iter().zip(base).map(|(log, base)| (base + sharpness * log).exp()).sum();
+                    loss += targets.weight(*row) * factor * (total.ln() - base[label] - sharpness * logs[label]);
                 }
             }
             loss

@@ -34,6 +34,7 @@ pub struct SavedForest {
     sharpness: f64,
     #[serde(with = "exact")]
     spread: f64,
+    base: Vec<f64>,
     #[serde(with = "exact")]
     center: f64,
     #[serde(with = "exact")]
@@ -71,7 +72,7 @@ impl From<&Forest> for SavedForest {
         let Forest { features, answers, calibration, center, scale, .. } = *forest;
         let Calibration { sharpness, spread } = calibration;
         let trees = (0..forest.trees()).map(|tree| save(&forest.trees, tree)).collect();
-        Self { labels, features, answers, sharpness, spread, center, scale, trees }
+        Self { labels, features, answers, sharpness, spread, base: forest.base.clone(), center, scale, trees }
     }
 }
 
@@ -107,7 +108,8 @@ impl TryFrom<SavedForest> for Forest {
             SavedLabels::Numbers => Labels::Numbers,
         };
         let positive = [saved.answers, saved.sharpness, saved.spread, saved.scale];
-        let is_valid = saved.center.is_finite() && positive.iter().all(|x| 0.0 < *x && x.is_finite());
+        let has_base = saved.base.len() == labels.classes() && saved.base.iter().all(|log| log.is_finite());
+        let is_valid = has_base && saved.center.is_finite() && positive.iter().all(|x| 0.0 < *x && x.is_finite());
         if !is_valid || labels == Labels::Classes(0) || saved.trees.is_empty() {
             return Err(ForestError::Saved { problem: "a setting is out of range" });
         }
@@ -122,6 +124,7 @@ impl TryFrom<SavedForest> for Forest {
             trees,
             answers: saved.answers,
             calibration: Calibration { sharpness: saved.sharpness, spread: saved.spread },
+            base: saved.base,
             center: saved.center,
             scale: saved.scale,
         })
@@ -156,4 +159,59 @@ fn restore(saved: &SavedTree, features: usize, labels: Labels, trees: &mut FlatT
         next_child += 2;
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ForestSettings;
+    use super::*;
+    use crate::coin::Coin;
+    use crate::rows::{DenseRows, Rows};
+
+    fn fitted(kind: Labels) -> (Forest, Rows) {
+        let coin = Coin::new(1, "x");
+        let values = (0..300).map(|at| coin.unit(at) as f32).collect();
+        let rows = Rows::Dense(DenseRows::from_values(3, values).unwrap());
+        let label = |row: u64| if kind == Labels::Numbers { coin.unit(3 * row) } else { kind.label(row as usize % 2) };
+        let labels: Vec<f64> = (0..100).map(label).collect();
+        let settings = ForestSettings { trees: 30, ..ForestSettings::default() };
+        (Forest::fit(&rows, &labels, &[1.0; 100], kind, &settings, 1).unwrap(), rows)
+    }
+
+    #[test]
+    fn the_order_of_trees_does_not_matter() {
+        for kind in [Labels::Binary, Labels::Classes(3), Labels::Numbers] {
+            let (forest, rows) = fitted(kind);
+            let mut saved = SavedForest::from(&forest);
+            saved.trees.reverse();
+            let turned = Forest::try_from(saved).unwrap();
+            let [mut a, mut b] = [0; 2].map(|_| vec![0.0; 100 * forest.outputs()]);
+            forest.scores_of_rows(&rows, 0..100, &mut a);
+            turned.scores_of_rows(&rows, 0..100, &mut b);
+            assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_forest_is_rejected() {
+        let whole = SavedForest::from(&fitted(Labels::Binary).0);
+        let damages: [fn(&mut SavedForest); 10] = [
+            |saved| saved.features = 2,
+            |saved| saved.answers = f64::NAN,
+            |saved| saved.scale = 0.0,
+            |saved| saved.labels = SavedLabels::Classes(2),
+            |saved| saved.base.clear(),
+            |saved| saved.trees.clear(),
+            |saved| saved.trees[3].nodes[0] = 0,
+            |saved| saved.trees[3].nodes.rotate_right(1),
+            |saved| saved.trees[3].thresholds[0] = f32::NAN.to_bits(),
+            |saved| saved.trees[3].values[0] = 2.0_f32.to_bits(),
+        ];
+        for (at, damage) in damages.iter().enumerate() {
+            let mut saved = whole.clone();
+            damage(&mut saved);
+            let is_rejected = matches!(Forest::try_from(saved), Err(ForestError::Saved { .. }));
+            assert!(is_rejected, "damage {at}");
+        }
+    }
 }

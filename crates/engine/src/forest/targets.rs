@@ -92,6 +92,17 @@ impl Targets {
         weight
     }
 
+    /// Returns the log of the share of each class, one answer more being spread evenly; nothing in regression.
+    pub(super) fn log_shares(&self) -> Vec<f64> {
+        let classes = self.labels.classes();
+        let mut shares = vec![1.0 / classes as f64; classes];
+        if 0 < classes {
+            (0..self.class.len()).for_each(|row| shares[self.class(row)] += self.weight(row));
+        }
+        let total: f64 = shares.iter().sum();
+        shares.iter().map(|share| (share / total).ln()).collect()
+    }
+
     /// Copies the labels of some rows. Returns whether all labels are equal.
     pub(super) fn gather(&self, rows: &[u32], into: &mut NodeTargets) -> bool {
         let rows = || rows.iter().map(|row| *row as usize);
