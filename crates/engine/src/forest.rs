@@ -187,7 +187,7 @@ struct FinishedTree {
 }
 
 impl Forest {
-    /// Fits a forest. Answers with weight 0 are left out; the others' weights are scaled to a mean of 1.
+    /// Fits a forest. Answers with weight 0 are skipped; the others' weights are scaled to a mean of 1.
     ///
     /// # Errors
     /// If there are no answers or no trees, if labels or weights are invalid, or if rows are sparse and wide.

@@ -83,7 +83,7 @@ fn weight_zero_means_absent_and_only_ratios_of_weights_count() {
             kept.0.push(labels[row]);
             kept.1.push(weights[row]);
         }
-        // A row that is left out may have any label.
+        // A skipped row may have any label.
         let mut invalid = labels.clone();
         invalid[1] = f64::NAN;
         let forest = fit(&rows, &invalid, &weights, kind);

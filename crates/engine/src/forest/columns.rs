@@ -12,12 +12,12 @@ const MOST_CODES: usize = MISSING as usize;
 pub(super) struct Columns {
     rows: usize,
     codes: Vec<u16>,
-    scales: Vec<Scale>,
+    rankings: Vec<Ranking>,
 }
 
 /// The values of a column in order, which its codes count.
 #[derive(Debug)]
-struct Scale {
+struct Ranking {
     /// The distinct values in increasing order.
     values: Vec<f32>,
     /// The number of neighboring values that share a code.
@@ -35,8 +35,8 @@ impl Columns {
         }
         let mut codes = vec![0; dense.len()];
         let fill = |(j, codes): (usize, &mut [u16])| ranked(&dense, j, dim, codes);
-        let scales = codes.chunks_exact_mut(used.len().max(1)).enumerate().map(fill).collect();
-        Self { rows: used.len(), codes, scales }
+        let rankings = codes.chunks_exact_mut(used.len().max(1)).enumerate().map(fill).collect();
+        Self { rows: used.len(), codes, rankings }
     }
 
     /// Returns the number of rows.
@@ -46,7 +46,7 @@ impl Columns {
 
     /// Returns the number of features.
     pub(super) fn features(&self) -> usize {
-        self.scales.len()
+        self.rankings.len()
     }
 
     /// Returns the codes of a feature.
@@ -57,14 +57,14 @@ impl Columns {
 
     /// Returns whether a feature has missing values.
     pub(super) fn has_missing(&self, feature: usize) -> bool {
-        self.scales[feature].has_missing
+        self.rankings[feature].has_missing
     }
 
     /// Returns a number t such that exactly the values with codes up to `cut` are at most t.
     pub(super) fn threshold(&self, feature: usize, cut: u16) -> f32 {
-        let scale = &self.scales[feature];
-        let above = (usize::from(cut) + 1) * scale.step;
-        match (scale.values.get(above - 1), scale.values.get(above)) {
+        let ranking = &self.rankings[feature];
+        let above = (usize::from(cut) + 1) * ranking.step;
+        match (ranking.values.get(above - 1), ranking.values.get(above)) {
             (Some(low), Some(high)) => between(*low, *high),
             // Every present value goes left, and only missing ones go right.
             _ => f32::INFINITY,
@@ -73,7 +73,7 @@ impl Columns {
 }
 
 /// Writes the codes of a feature.
-fn ranked(dense: &[f32], feature: usize, dim: usize, codes: &mut [u16]) -> Scale {
+fn ranked(dense: &[f32], feature: usize, dim: usize, codes: &mut [u16]) -> Ranking {
     let column = || dense.iter().skip(feature).step_by(dim);
     let mut values: Vec<f32> = column().copied().filter(|x| !x.is_nan()).collect();
     let has_missing = values.len() < codes.len();
@@ -84,7 +84,7 @@ fn ranked(dense: &[f32], feature: usize, dim: usize, codes: &mut [u16]) -> Scale
         let rank = values.partition_point(|value| value < x) / step;
         *code = if x.is_nan() { MISSING } else { rank as u16 };
     }
-    Scale { values, step, has_missing }
+    Ranking { values, step, has_missing }
 }
 
 /// Returns a number t with low ≤ t < high, in the middle if there is one.

@@ -10,12 +10,12 @@ pub(super) const LEAF: u32 = 0;
 
 /// The random numbers of a tree, in the order of their use.
 #[derive(Debug)]
-struct Draws {
+struct TreeDraws {
     coin: Coin,
     at: u64,
 }
 
-impl Draws {
+impl TreeDraws {
     /// Returns a random integer below `n`.
     fn below(&mut self, n: usize) -> usize {
         self.at += 1;
@@ -70,7 +70,7 @@ impl<'a> Grower<'a> {
         self.rows.extend(rows);
         self.features.clear();
         self.features.extend(0..self.columns.features() as u32);
-        let mut draws = Draws { coin, at: 0 };
+        let mut draws = TreeDraws { coin, at: 0 };
         let mut tree = GrownTree { nodes: vec![leaf(0, self.rows.len())], sums: vec![] };
         let mut at = 0;
         while let Some(node) = tree.nodes.get(at) {
@@ -89,7 +89,7 @@ impl<'a> Grower<'a> {
     }
 
     /// Returns the best of some random splits of a node. Features that are constant in the node do not count.
-    fn best_split(&mut self, start: usize, end: usize, draws: &mut Draws) -> Option<Split> {
+    fn best_split(&mut self, start: usize, end: usize, draws: &mut TreeDraws) -> Option<Split> {
         let rows = &self.rows[start..end];
         if rows.len() < 2 * self.least_leaf || self.targets.gather(rows, &mut self.search.targets) {
             return None;

@@ -1,6 +1,6 @@
 //! Predictions for answers by the trees that did not see them, and what they calibrate.
 //!
-//! Every tree leaves one of [`FOLDS`] folds out. A tenth of the trees predict an answer, so these predictions are noisier
+//! Every tree skips one of [`FOLDS`] folds. A tenth of the trees predict an answer, so these predictions are noisier
 //! than those of the forest. The loss of an average of b trees is nearly a + c/b, so the losses of the average and of its
 //! halves give that of all trees.
 
