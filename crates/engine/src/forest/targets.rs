@@ -8,6 +8,10 @@ use crate::task::Labels;
 const WEIGHT_UNITS: f64 = 1048576.0;
 const TARGET_UNITS: f64 = 1073741824.0;
 
+/// The answers that are added to each class before shares are computed. With fewer, the classes that happen to be frequent
+/// among a few answers are predicted too often.
+const SHARE_PRIOR: f64 = 5.0;
+
 /// The labels and weights of answers.
 #[derive(Debug)]
 pub(super) struct Targets {
@@ -92,10 +96,10 @@ impl Targets {
         weight
     }
 
-    /// Returns the log of the share of each class, one answer more being spread evenly; nothing in regression.
+    /// Returns the log of the share of each class, closer to equal shares if answers are few. Empty in regression.
     pub(super) fn log_shares(&self) -> Vec<f64> {
         let classes = self.labels.classes();
-        let mut shares = vec![1.0 / classes as f64; classes];
+        let mut shares = vec![SHARE_PRIOR; classes];
         if 0 < classes {
             (0..self.class.len()).for_each(|row| shares[self.class(row)] += self.weight(row));
         }
