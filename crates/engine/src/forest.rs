@@ -56,7 +56,7 @@ const MOST_SPARSE: usize = 4096;
 pub struct ForestSettings {
     /// The number of trees.
     pub trees: usize,
-    /// The least number of answers in a leaf. More than one made trees worse on most sets, even if labels are noisy.
+    /// The least number of answers in a leaf. More than one lowered the accuracy on most sets.
     pub least_leaf: usize,
     /// The number of features that are compared at a split, not counting those that are constant in the node. `None`: 2√d
     /// of d features, and d/3 in regression if that is more.
@@ -283,7 +283,7 @@ impl Forest {
                 Rows::Dense(rows) => &rows.values()[start * self.features..end * self.features],
                 Rows::Sparse(_) => {
                     copied.resize((end - start) * self.features, 0.0);
-                    for (row, out) in (start..end).zip(copied.chunks_exact_mut(self.features)) {
+                    for (row, out) in (start..end).zip(copied.chunks_exact_mut(self.features.max(1))) {
                         write_dense(rows.row(row), out);
                     }
                     copied.as_slice()

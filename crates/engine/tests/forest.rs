@@ -6,7 +6,7 @@ use common::{plain, without_zeros};
 use querist_engine::coin::Coin;
 use querist_engine::forest::{Forest, ForestError, ForestSettings, SavedForest};
 use querist_engine::task::Labels;
-use querist_rows::{DenseRows, Row, Rows, SparseRows};
+use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 
 const KINDS: [Labels; 4] = [Labels::Binary, Labels::Classes(2), Labels::Classes(5), Labels::Numbers];
 const SMALL: ForestSettings = forest_settings(40);
@@ -159,6 +159,18 @@ fn one_class_or_one_row_is_predicted_but_not_with_certainty() {
     let forest = fit(&row, &[1e6], &[0.3], Labels::Numbers);
     assert_eq!(all_scores(&forest, &row), [1e6]);
     assert_eq!(forest.spread(row.row(0)), Some(0.0));
+}
+
+#[test]
+fn rows_without_features_get_the_shares_of_the_classes() {
+    let mut rows = SparseRows::new(0);
+    for _ in 0..30 {
+        rows.push(Sparse { index: &[], value: &[] });
+    }
+    let labels: Vec<f64> = (0..30).map(|row| if row < 10 { 1.0 } else { -1.0 }).collect();
+    let rows = Rows::Sparse(rows);
+    let scores = all_scores(&fit(&rows, &labels, &[1.0; 30], Labels::Binary), &rows);
+    assert!(scores.iter().all(|score| (score + 2.0_f64.ln()).abs() < 0.2), "{scores:?}");
 }
 
 /// The order of values decides, and thresholds lie between values of the fit.

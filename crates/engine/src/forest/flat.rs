@@ -103,9 +103,9 @@ impl FlatTrees {
     /// Adds the values of all trees to the sums of some rows, `width` numbers each. Each sum is that of [`Self::each`], in
     /// the same order.
     pub(super) fn add_to(&self, rows: &[f32], dim: usize, sums: &mut [f64]) {
-        if rows.iter().any(|x| x.is_nan()) {
-            for (x, sums) in rows.chunks_exact(dim).zip(sums.chunks_exact_mut(self.width)) {
-                self.each(x, |values| add(values, sums));
+        if dim == 0 || rows.iter().any(|x| x.is_nan()) {
+            for (row, sums) in sums.chunks_exact_mut(self.width).enumerate() {
+                self.each(&rows[row * dim..(row + 1) * dim], |values| add(values, sums));
             }
             return;
         }
