@@ -17,6 +17,7 @@ pub mod optimizer;
 pub mod step;
 mod weights;
 pub mod fit;
+pub mod forest;
 pub mod learner;
 mod state;
 pub mod settings;
