@@ -11,13 +11,13 @@ use common::{Folder, json, querist};
 use serde_json::Value;
 
 /// A running live stream.
-struct LiveStream {
+struct StreamProcess {
     child: Child,
     input: ChildStdin,
     lines: Receiver<Value>,
 }
 
-impl LiveStream {
+impl StreamProcess {
     /// Starts a live stream, with two classes unless further flags name others.
     fn start(ledger: &str, more: &[&str]) -> Self {
         let classes = if more.contains(&"--labels") { &[][..] } else { &["--labels", "no,yes"][..] };
@@ -87,11 +87,11 @@ fn a_run_killed_in_its_warm_up_prints_its_resume_position_first() {
     let folder = Folder::new("live-warm-up");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "20", "--resume"];
-    let mut first = LiveStream::start(&ledger, &flags);
+    let mut first = StreamProcess::start(&ledger, &flags);
     assert_eq!(first.next()["resumed"]["observed"], 0);
     first.observe(0..10);
     first.kill();
-    let mut second = LiveStream::start(&ledger, &flags);
+    let mut second = StreamProcess::start(&ledger, &flags);
     assert_eq!(second.next()["resumed"]["observed"], 0);
     second.observe(0..20);
     assert_eq!(second.next_with("ask")["id"], "e0");
@@ -102,8 +102,8 @@ fn a_run_killed_in_its_warm_up_prints_its_resume_position_first() {
 fn a_bad_line_is_rejected_and_the_run_continues() {
     let folder = Folder::new("live-refused");
     for (name, more) in [("plain", &[][..]), ("skipping", &["--skip-bad-rows"][..])] {
-        let mut live = LiveStream::start(&folder.path(name), &[&["--warm-up", "5"][..], more].concat());
-        let refused = |live: &LiveStream, line: u64, to: Value, why: &str| {
+        let mut live = StreamProcess::start(&folder.path(name), &[&["--warm-up", "5"][..], more].concat());
+        let refused = |live: &StreamProcess, line: u64, to: Value, why: &str| {
             let reply = live.next_with("refused");
             assert_eq!((&reply["line"], &reply["refused"]), (&line.into(), &to), "{reply}");
             assert!(reply["why"].as_str().unwrap().starts_with(why), "{reply}");
@@ -137,7 +137,7 @@ fn a_killed_run_resumes_after_rejected_lines_and_counts_them() {
     let folder = Folder::new("live-position");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "5", "--resume"];
-    let mut live = LiveStream::start(&ledger, &flags);
+    let mut live = StreamProcess::start(&ledger, &flags);
     assert_eq!(live.next()["resumed"]["next"], 1);
     let bad = |i: u32| [2, 7, 8, 19].contains(&i);
     for i in 0..20 {
@@ -152,7 +152,7 @@ fn a_killed_run_resumes_after_rejected_lines_and_counts_them() {
     live.send(&format!(r#"{{"answer": {}, "label": "perhaps"}}"#, ask["ask"]));
     live.next_with("refused");
     live.kill();
-    let mut live = LiveStream::start(&ledger, &flags);
+    let mut live = StreamProcess::start(&ledger, &flags);
     assert_eq!(live.next()["resumed"], serde_json::json!({"observed": 16, "refused": 5, "next": 22}));
     live.send("no object");
     live.observe(20..24);
@@ -169,13 +169,13 @@ fn a_repeated_answer_is_distinguished_from_a_lost_one() {
     let folder = Folder::new("live-again");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "5", "--resume"];
-    let mut live = LiveStream::start(&ledger, &flags);
+    let mut live = StreamProcess::start(&ledger, &flags);
     live.observe(0..5);
     let ask = live.next_with("ask");
     let again = serde_json::json!({"answered": ask["ask"], "id": ask["id"], "again": true});
     live.send(&format!(r#"{{"answer": {}, "label": "yes"}}"#, ask["id"]));
     assert_eq!(live.next_with("answered"), serde_json::json!({"answered": ask["ask"], "id": ask["id"]}));
-    let retry = |live: &mut LiveStream| {
+    let retry = |live: &mut StreamProcess| {
         for to in [&ask["ask"], &ask["id"]] {
             live.send(&format!(r#"{{"answer": {to}, "label": "yes"}}"#));
             assert_eq!(live.next_with("answered"), again);
@@ -187,7 +187,7 @@ fn a_repeated_answer_is_distinguished_from_a_lost_one() {
     };
     retry(&mut live);
     live.kill();
-    let mut live = LiveStream::start(&ledger, &flags);
+    let mut live = StreamProcess::start(&ledger, &flags);
     retry(&mut live);
     assert_eq!(live.finish()["answered"], 1);
     assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);
@@ -198,7 +198,7 @@ fn a_live_run_reports_unknown_categories_and_rules_without_an_objective() {
     let folder = Folder::new("live-told");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "4", "--resume", "--labels", "low,middle,high"];
-    let mut live = LiveStream::start(&ledger, &flags);
+    let mut live = StreamProcess::start(&ledger, &flags);
     for color in ["red", "blue", "red", "blue", "green"] {
         live.send(&format!(r#"{{"a": 1, "color": "{color}"}}"#));
     }
@@ -208,7 +208,7 @@ fn a_live_run_reports_unknown_categories_and_rules_without_an_objective() {
     live.send(r#"{"answer": 99, "label": "low"}"#);
     live.next_with("refused");
     live.kill();
-    let mut live = LiveStream::start(&ledger, &flags);
+    let mut live = StreamProcess::start(&ledger, &flags);
     assert_eq!(live.next()["resumed"]["next"], 7);
     live.send(r#"{"a": 2, "color": "pink"}"#);
     let end = live.finish();

@@ -133,6 +133,10 @@ fn another_run_cannot_resume_a_ledger() {
     assert!(warm.contains("it was started without --warm-up"), "{warm}");
     let pool = error(&["pool", &data, "--label", "label", "--budget", "5", "--ledger", &ledger, "--resume"]);
     assert!(pool.contains("is the ledger of `querist stream`"), "{pool}");
+    let (fitted, flags) = (folder.path("fitted"), ["--label", "label", "--budget", "5", "--resume", "--ledger"]);
+    json(&[&["pool", &data, "--json"], &flags[..], &[&fitted]].concat());
+    let steps = error(&[&["pool", &data, "--fit", "sgd"], &flags[..], &[&fitted]].concat());
+    assert!(steps.contains("it was started with --fit refit, not sgd\n"), "{steps}");
     table(&data, 51);
     let changed = error(&["stream", &data, "--label", "label", "--ledger", &ledger, "--resume"]);
     assert!(changed.contains("has changed since"), "{changed}");

@@ -109,8 +109,8 @@ fn rows_to_start_with_are_used_and_announced_only_while_labels_are_few() {
     // Predictions are used until there is a model: that takes ten labels, and both classes. The eighth row has the second.
     for (seeds, is_used) in [(5, true), (7, true), (9, true), (10, false)] {
         let (notices, asks) = started(&folder, seeds, &["--predictions", "guess"]);
-        assert!(notices.contains("predictions in `guess`: no "), "{notices}");
-        let unused = format!("; they are not used: {seeds} labels are there already, enough for a model");
+        assert_eq!(notices.contains("predictions in `guess`: no "), is_used, "{notices}");
+        let unused = format!("--predictions is not used: {seeds} labels are there already, enough for a model");
         assert_eq!(notices.contains(&unused), !is_used, "{notices}");
         assert_eq!(asks == started(&folder, seeds, &["--ignore", "guess"]).1, !is_used, "{seeds} {asks:?}");
     }

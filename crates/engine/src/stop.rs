@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 use querist_theory::registry::unknown;
 
-use crate::estimate::{ClassScores, DrawProbability, Estimate, Estimator, Invalid};
+use crate::estimate::{ClassScores, Estimate};
 use crate::name::NameError;
 use crate::pool::{Precision, PrecisionGoal};
 
 mod gain;
 
 pub(crate) use gain::{EXPONENTS, PARAMETRIC};
-pub use gain::{Gain, Needed, Outlook};
+pub use gain::{Gain, Needed, Outlook, Reading};
 
 /// The direction in which a score improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +105,8 @@ pub struct Progress<'a> {
     pub score: Option<&'a Estimate>,
     /// The scores of each class; empty if there are none.
     pub classes: &'a [ClassScores],
-    /// A reading of the score at each draw, [`Estimator::readings`] of progressive values.
-    pub readings: &'a [f64],
+    /// A reading of the mean loss at each draw; for accuracy, of the error rate.
+    pub readings: &'a [Reading],
 }
 
 /// The advice of a rule.
@@ -170,7 +170,7 @@ fn reached(target: f64, progress: &Progress) -> Advice {
 fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {
     let name = progress.name;
     let confidence = progress.score.map_or(0.95, |score| score.confidence);
-    let Some(gain) = Gain::expected(progress.readings, progress.better, batch, confidence) else {
+    let Some(gain) = Gain::expected(progress.readings, batch, confidence) else {
         return Advice { stop: false, why: format!("too few labels to say what {batch} more would do for {name}") };
     };
     let stop = gain.high < below;
@@ -232,18 +232,8 @@ impl Display for Short {
 }
 
 impl<'a> Progress<'a> {
-    /// Creates the progress of accuracy from its estimate and its readings.
-    pub fn of_accuracy(labels: usize, accuracy: Option<&'a Estimate>, readings: &'a [f64]) -> Self {
+    /// Creates the progress of accuracy from its estimate and readings of the error rate.
+    pub fn of_accuracy(labels: usize, accuracy: Option<&'a Estimate>, readings: &'a [Reading]) -> Self {
         Self { labels, name: "accuracy", better: Better::Higher, score: accuracy, classes: &[], readings }
     }
-}
-
-/// Returns readings of accuracy, 1 − the reading of errors, which are less noisy than those of correct decisions.
-pub fn accuracy_readings(
-    estimator: &Estimator,
-    wrong: &[bool],
-    draws: &[DrawProbability],
-) -> Result<Vec<f64>, Invalid> {
-    let errors: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
-    Ok(estimator.readings(&errors, draws)?.into_iter().map(|error| 1.0 - error).collect())
 }

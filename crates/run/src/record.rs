@@ -265,7 +265,12 @@ fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
             run["data"]["file"] = Value::Null;
         }
     }
-    let differences = differing(&found, &header);
+    let mut differences = differing(&found, &header);
+    if header["command"] == "pool" && found["fit"] != header["fit"] {
+        // Other options follow from this one.
+        let [before, now] = [&found, &header].map(|run| run["fit"].as_str().unwrap_or("sgd"));
+        differences = vec![format!("with --fit {before}, not {now}")];
+    }
     if !differences.is_empty() {
         bail!(
             "{} is the ledger of another run: it was started {}\n  use the same options, or another file with --ledger",

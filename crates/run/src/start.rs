@@ -95,7 +95,7 @@ impl StartNotice {
         let Self { flag, found, effect, lasts } = self;
         let labels = grouped(prior.labels);
         if *lasts && !prior.is_cold() {
-            return format!("{found}; they are not used: {labels} labels are there already, enough for a model");
+            return format!("{flag} is not used: {labels} labels are there already, enough for a model");
         }
         let early = prior.early();
         if !*lasts && early <= prior.labels {

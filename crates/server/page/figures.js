@@ -42,12 +42,18 @@ export const asideText = ({ skipped, unsure }) =>
 export const formatOf = (task) => (task === "number" ? digits : percent);
 
 /**
+ * Returns whether an interval has only a lower end.
+ * @param {Pick<Score, "low" | "high">} bounds
+ */
+const isUnbounded = ({ low, high }) => low !== null && high === null;
+
+/**
  * Formats an interval with one unit: "89.4 to 95.1 %", or "at least 0.16; no upper bound".
  * @param {Pick<Score, "low" | "high">} bounds
  * @param {Format} format
  */
 export function interval({ low, high }, format) {
-  if (low !== null && high === null) return `at least ${format(low)}; no upper bound`;
+  if (isUnbounded({ low, high })) return `at least ${format(low)}; no upper bound`;
   return `${format(low).replace(/ %$/, "")} to ${format(high)}`;
 }
 
@@ -66,8 +72,19 @@ export function intervalNote({ anytime_low: low, anytime_high: high }, format) {
  * @param {Score} loss
  */
 export function lossText(loss) {
-  const reason = loss.low !== null && loss.high === null ? ", because a few items without a label could have large losses" : "";
+  const reason = isUnbounded(loss) ? ", because a few items without a label could have large losses" : "";
   return `Mean loss ${digits(loss.value)} (${interval(loss, digits)}${reason})`;
+}
+
+/**
+ * Formats the mean of clipped losses where the mean loss has no upper bound; "" elsewhere.
+ * @param {Estimate} estimate
+ * @param {Status["task"]} task
+ */
+export function clippedLossText({ low, high, mean_loss, clipped_loss: clipped }, task) {
+  const loss = task === "number" ? { low, high } : mean_loss;
+  if (!clipped || !loss || !isUnbounded(loss)) return "";
+  return `Mean of losses clipped at ${digits(clipped.limit)}: ${digits(clipped.value)} (${interval(clipped, digits)})`;
 }
 
 /**

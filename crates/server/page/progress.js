@@ -3,7 +3,7 @@
 import { learningCurve } from "./chart.js";
 import { byId, foreign, make } from "./dom.js";
 import {
-  adviceTitle, agreementText, asideText, comparison, foremost, formatOf, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText,
+  adviceTitle, agreementText, asideText, clippedLossText, comparison, foremost, formatOf, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText,
 } from "./figures.js";
 import { count, many } from "./words.js";
 
@@ -90,6 +90,7 @@ function quality(status, goal) {
     make("p", { class: "figure" }, make("strong", { text: format(estimate.accuracy) }), ` ${interval(estimate, format)}`),
     muted(intervalNote(estimate, format)),
     estimate.mean_loss ? muted(lossText(estimate.mean_loss)) : null,
+    muted(clippedLossText(estimate, status.task)),
     curve.length > 0 ? learningCurve({ curve, twin, share, description }) : null,
     against === "" ? null : make("p", { class: "muted against", text: against }),
     estimate.warning ? make("p", { class: "caution" }, foreign(estimate.warning)) : null,

@@ -23,6 +23,7 @@ export interface Estimate {
   effective_n: number | null;
   warning: string | null;
   mean_loss: Score | null;
+  clipped_loss?: (Score & { limit: number | null }) | null;
   classes: ClassScores[];
 }
 

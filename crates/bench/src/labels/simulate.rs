@@ -238,13 +238,13 @@ impl RecordedDraws {
             let hits = [is_guess && is_it, is_guess, is_it].map(f64::from);
             counts.iter_mut().zip(hits).for_each(|(count, hit)| *count += hit);
         }
-        let (n, [found, said, actual], of_class) = (pool.len() as f64, counts, &scores.classes[rarest]);
+        let (n, [found, guessed, actual], of_class) = (pool.len() as f64, counts, &scores.classes[rarest]);
         [
             ("accuracy", right / n, Some(scores.accuracy)),
             ("log loss", loss / n, Some(scores.log_loss)),
-            ("precision", found / said, of_class.precision),
+            ("precision", found / guessed, of_class.precision),
             ("recall", found / actual, of_class.recall),
-            ("F1", 2.0 * found / (said + actual), of_class.f1),
+            ("F1", 2.0 * found / (guessed + actual), of_class.f1),
         ]
         .into_iter()
         .filter_map(|(statistic, truth, estimate)| Some(CheckedEstimate { statistic, truth, estimate: estimate? }))

@@ -141,6 +141,18 @@ fn a_session_with_a_precision_is_resumed_and_replayed() {
     assert!((least(60) - 0.2).abs() < 0.05 && (least(128) - 0.5).abs() < 0.05, "{} {}", least(60), least(128));
     let found = said(&["replay", &ledger, "--json"]);
     assert_eq!((&found["confirmed"], &found["same_model"]), (&found["asked"], &Value::Bool(true)), "{found}");
+    // A report has the settings as users write them, and the last estimate.
+    let out = folder.path("report");
+    said(&["report", &ledger, "--out", &out, "--json"]);
+    let page = fs::read_to_string(format!("{out}/index.html")).unwrap();
+    for line in ["<td>--precision</td><td>0.1</td>", "<td>defaults of version</td><td>0.2</td>"] {
+        assert!(page.contains(line), "{line} in {page}");
+    }
+    let (_, estimate) = page.split_once("<td>estimated accuracy on the pool, from ").expect("the estimate");
+    let (labels, estimate) = estimate.split_once(" labels</td><td>").unwrap();
+    assert!(labels.parse::<u64>().unwrap() <= 130, "{labels}");
+    assert!(estimate.split_once("</td>").unwrap().0.contains(" to "), "{estimate}");
+    assert!(!page.contains("labels=300") && !page.contains("--defaults"), "{page}");
     let other = error(&with("0.05", "300"));
     assert!(other.contains("it was started with --precision 0.1, not 0.05\n"), "{other}");
 }

@@ -137,7 +137,7 @@ fn a_session_with_enough_imported_labels_announces_that_its_first_items_are_not_
         (
             10,
             "--start-with is not used: 10 labels are there already, and it chooses only the first 5",
-            Some("; they are not used: 10 labels are there already, enough for a model"),
+            Some("--predictions is not used: 10 labels are there already, enough for a model"),
         ),
     ] {
         let rows = (0..imported).map(|row| format!("t{row},{}\n", if row % 2 == 0 { "yes" } else { "no" }));
@@ -146,7 +146,7 @@ fn a_session_with_enough_imported_labels_announces_that_its_first_items_are_not_
         let text = notices(LabelServer::start(&with(&data, &ledger, &more)));
         assert!(text.contains(start_with), "{text}");
         assert!(predictions.is_none_or(|words| text.contains(words)), "{text}");
-        assert_eq!(text.contains("they are not used"), predictions.is_some(), "{text}");
+        assert_eq!(text.contains("enough for a model"), predictions.is_some(), "{text}");
     }
 }
 

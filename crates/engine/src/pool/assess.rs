@@ -8,7 +8,7 @@ use crate::estimate::{
     ReliabilityBin, ScoreTests,
 };
 use crate::rows::Rows;
-use crate::stop::{Better, Progress, accuracy_readings};
+use crate::stop::{Better, Progress, Reading};
 use std::fmt::{self, Display};
 
 /// The performance of a fitting learner on its pool, by the labels it asked for. Every answer is judged by a fit
@@ -35,8 +35,8 @@ pub struct Assessment {
     /// The score that random sampling would have reached with as many labels, extrapolated from those answers; `None` if
     /// those are too few.
     pub twin_at_equal_labels: Option<Estimate>,
-    /// A reading of the score at each draw, by the model of that moment.
-    pub readings: Vec<f64>,
+    /// A reading of the mean loss, or of the error rate of a classifier, at each draw, by the model of that moment.
+    pub readings: Vec<Reading>,
     /// `true` if the score is an accuracy.
     pub is_accuracy: bool,
 }
@@ -202,13 +202,14 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn readings(&self) -> Result<Vec<f64>, Invalid> {
+    fn readings(&self) -> Result<Vec<Reading>, Invalid> {
         let losses = &self.pool.answers.losses;
+        let askable = self.pool.sampler.askable;
         if !self.is_accuracy() {
-            return self.estimator.readings(losses, &self.draws);
+            return Reading::of_losses(askable, losses, &self.draws);
         }
-        let wrong: Vec<bool> = losses.iter().map(|loss| 0.0 < *loss).collect();
-        accuracy_readings(&self.estimator, &wrong, &self.draws)
+        let errors: Vec<f64> = losses.iter().map(|loss| f64::from(0.0 < *loss)).collect();
+        Reading::of_losses(askable, &errors, &self.draws)
     }
 
     /// Returns the mean loss and the score tests of a classifier that has scored all rows; `None` if a loss is too

@@ -34,10 +34,17 @@ impl TableRows {
             Value::Null | Value::Bool(false) => return,
             Value::Bool(true) => "yes".to_owned(),
             Value::String(text) => text.clone(),
+            Value::Array(parts) if parts.is_empty() => return,
+            Value::Array(parts) => parts.iter().map(as_text).collect::<Vec<_>>().join("; "),
             other => other.to_string(),
         };
         self.push(format!("--{}", key.replace('_', "-")), text);
     }
+}
+
+/// Formats a part of a list.
+fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Formats a count with digit grouping, and any other number with four digits.
@@ -62,7 +69,7 @@ pub(super) fn table(history: &History, considered: u64, asked: u64) -> PageBlock
     lines.push("answers", grouped(history.labels.len() as u64));
     match &history.finished {
         Some(end) => of_end(&mut lines, end),
-        None if history.header["command"] == "label" => {}
+        None if history.header["command"] == "label" => of_session(&mut lines, history),
         None => lines.push("ended", "not yet: results are recorded at the end of the run"),
     }
     let header = vec!["what".to_owned(), "value".to_owned()];
@@ -111,9 +118,14 @@ fn of_learner(lines: &mut TableRows, history: &History) {
         lines.push("seed labels", grouped(history.given));
     }
     let settings = &header["settings"];
+    lines.push_value("defaults of version", &settings["defaults"]);
+    // The number of labels is the budget.
+    if let Some(precision) = settings["precision"].as_str() {
+        lines.push("--precision", precision.split(",labels=").next().unwrap_or(precision));
+    }
     for (key, value) in settings.as_object().into_iter().flatten() {
         let elsewhere = match key.as_str() {
-            "loss" | "rule" | "seed" => true,
+            "loss" | "rule" | "seed" | "defaults" | "precision" => true,
             // A fit has no step schedule.
             "step" => history.is_fitted(),
             "clock" => settings["momentum"] == "none",
@@ -126,6 +138,16 @@ fn of_learner(lines: &mut TableRows, history: &History) {
         }
     }
     lines.flag("seed", &settings["seed"]);
+}
+
+/// Appends the last estimate of a labeling session.
+fn of_session(lines: &mut TableRows, history: &History) {
+    let Some((labels, value, low, high)) = history.measured.last().copied() else { return };
+    let score = if history.classes.is_empty() { "loss" } else { "accuracy" };
+    let [value, low, high] = [value, low, high].map(querist_render::number::json);
+    let ends = json!({"value": value, "low": low, "high": high});
+    let what = format!("estimated {score} on the pool, from {} labels", grouped(labels as u64));
+    lines.push(what, with_ends(&ends, "value"));
 }
 
 /// Appends the results at the end of the run.
@@ -173,6 +195,17 @@ fn of_test(lines: &mut TableRows, test: &Value) {
     }
 }
 
+/// Formats an estimate with its interval.
+fn with_ends(score: &Value, key: &str) -> String {
+    match &score[key] {
+        Value::Null => "unknown".to_owned(),
+        value if is_unbounded(score) => {
+            format!("{} (at least {}; no upper bound)", number(value), number(&score["low"]))
+        }
+        value => format!("{} ({} to {})", number(value), number(&score["low"]), number(&score["high"])),
+    }
+}
+
 /// Returns whether the interval of an estimate has no upper end.
 fn is_unbounded(score: &Value) -> bool {
     score["high"] == "inf"
@@ -181,37 +214,32 @@ fn is_unbounded(score: &Value) -> bool {
 /// Appends the estimates for the whole pool and the advice on stopping.
 fn of_estimate(lines: &mut TableRows, end: &Value) {
     let estimate = &end["estimate"];
-    let of = |score: &Value, key: &str| match &score[key] {
-        Value::Null => "unknown".to_owned(),
-        value if is_unbounded(score) => {
-            format!("{} (at least {}; no upper bound)", number(value), number(&score["low"]))
-        }
-        value => format!("{} ({} to {})", number(value), number(&score["low"]), number(&score["high"])),
-    };
     let Some(key) = ["accuracy", "loss"].into_iter().find(|key| !estimate[key].is_null()) else { return };
-    lines.push(format!("estimated {key} on the pool"), of(estimate, key));
+    lines.push(format!("estimated {key} on the pool"), with_ends(estimate, key));
     if !estimate["mean_loss"].is_null() {
-        lines.push("estimated mean loss", of(&estimate["mean_loss"], "value"));
+        lines.push("estimated mean loss", with_ends(&estimate["mean_loss"], "value"));
     }
     let (loss, clipped) = (if key == "loss" { estimate } else { &estimate["mean_loss"] }, &estimate["clipped_loss"]);
     if is_unbounded(loss) && !clipped.is_null() {
-        lines.push(format!("mean loss clipped at {}", number(&clipped["limit"])), of(clipped, "value"));
+        lines.push(format!("mean loss clipped at {}", number(&clipped["limit"])), with_ends(clipped, "value"));
     }
     let classes = estimate["classes"].as_array().map(Vec::as_slice).unwrap_or_default();
     for class in classes.iter().filter(|_| classes.len() <= MOST_CLASSES) {
         let scores = [("precision", "precision"), ("recall", "recall"), ("F1", "f1")];
-        let scores = scores.map(|(what, key)| format!("{what} {}", of(&class[key], "value")));
+        let scores = scores.map(|(what, key)| format!("{what} {}", with_ends(&class[key], "value")));
         lines.push(format!("class {}", class["class"].as_str().unwrap_or_default()), scores.join(", "));
     }
     lines.push_value("notes", &estimate["warning"]);
     let twin = &end["twin"];
     if !twin[key].is_null() {
-        lines.push(format!("from {} random labels", number(&twin["labels"])), of(twin, key));
+        lines.push(format!("from {} random labels", number(&twin["labels"])), with_ends(twin, key));
     }
     let equal = &twin["at_equal_labels"];
     if !equal[key].is_null() {
-        lines
-            .push(format!("from {} random labels", number(&end["asked"])), format!("{}, extrapolated", of(equal, key)));
+        lines.push(
+            format!("from {} random labels", number(&end["asked"])),
+            format!("{}, extrapolated", with_ends(equal, key)),
+        );
     }
     if let (Some(advice), Some(why)) = (end["stop"]["advice"].as_str(), end["stop"]["why"].as_str()) {
         let advice = if advice == "stop" { "stop" } else { "continue" };

@@ -1,6 +1,6 @@
 //! The status of the session, built for replies and the event stream.
 
-use querist_engine::estimate::{ClassScores, Estimate};
+use querist_engine::estimate::{ClassScores, ClippedMean, Estimate};
 use querist_engine::pool::{Assessment, Draw};
 use querist_engine::session::{Session, SessionStatus};
 use querist_engine::task::Labels;
@@ -9,8 +9,8 @@ use super::finite;
 use crate::app_state::AppState;
 use crate::catalog::Catalog;
 use crate::wire::status::{
-    AccuracyEstimate, AgreementReply, AnnotatorCount, ClassScoresReply, CurvePointReply, DrawKind, IntervalReply,
-    ModelState, StatusReply, StopAdvice, StopDecision, StoreHealth, TaskKind, TwinEstimate,
+    AccuracyEstimate, AgreementReply, AnnotatorCount, ClassScoresReply, ClippedLossReply, CurvePointReply, DrawKind,
+    IntervalReply, ModelState, StatusReply, StopAdvice, StopDecision, StoreHealth, TaskKind, TwinEstimate,
 };
 
 /// The maximum number of annotators in the event stream.
@@ -91,8 +91,14 @@ fn accuracy_estimate(catalog: &Catalog, assessment: &Assessment) -> AccuracyEsti
         effective_n: finite(score.effective_n),
         warning: score.warning.map(|warning| warning.to_string()),
         mean_loss: assessment.loss.as_ref().map(interval),
+        clipped_loss: assessment.clipped_loss.as_ref().map(clipped_loss),
         classes: class_scores(catalog, &assessment.classes),
     }
+}
+
+fn clipped_loss(ClippedMean { limit, mean }: &ClippedMean) -> ClippedLossReply {
+    let IntervalReply { value, low, high } = interval(mean);
+    ClippedLossReply { limit: finite(*limit), value, low, high }
 }
 
 fn interval(estimate: &Estimate) -> IntervalReply {

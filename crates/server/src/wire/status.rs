@@ -83,12 +83,23 @@ pub(crate) struct AccuracyEstimate {
     pub(crate) effective_n: Option<f64>,
     pub(crate) warning: Option<String>,
     pub(crate) mean_loss: Option<IntervalReply>,
+    /// The mean of losses that are clipped at a limit, which labels can bound even if the mean loss has no upper end.
+    pub(crate) clipped_loss: Option<ClippedLossReply>,
     pub(crate) classes: Vec<ClassScoresReply>,
 }
 
 /// An estimate with its fixed-sample interval.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct IntervalReply {
+    pub(crate) value: Option<f64>,
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+}
+
+/// The mean of losses that are clipped at a limit, with its fixed-sample interval.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ClippedLossReply {
+    pub(crate) limit: Option<f64>,
     pub(crate) value: Option<f64>,
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,

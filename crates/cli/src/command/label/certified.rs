@@ -114,8 +114,8 @@ fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) ->
             )
         }
         None if is_relative => {
-            "\nThere is no model yet: until every class has an answer, items are drawn to cover the pool or at \
-             random, and the claims are about random draws."
+            "\nThere is no model yet: the first items are drawn to cover the pool or at random, and the claims are \
+             about random draws."
                 .to_owned()
         }
         None => String::new(),

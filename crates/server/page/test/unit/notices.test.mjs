@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adviceTitle, agreementText, comparison, foremost, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText } from "../../figures.js";
+import { adviceTitle, agreementText, clippedLossText, comparison, foremost, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText } from "../../figures.js";
 import { noticeFor, savingState, waitingText } from "../../notices.js";
 import { digits, percent } from "../../words.js";
 
@@ -93,6 +93,18 @@ test("intervals have one unit, and missing numbers are dashes", () => {
     "Mean loss 0.21 (at least 0.16; no upper bound, because a few items without a label could have large losses)");
   assert.equal(intervalNote({ anytime_low: null, anytime_high: null }, percent), "95 % interval");
   assert.equal(intervalNote({ anytime_low: 0.83, anytime_high: 0.96 }, percent), "95 % interval. Valid even if you check after every label: 83 to 96 %");
+});
+
+test("the clipped mean is shown where the mean loss has no upper bound", () => {
+  const clipped_loss = { limit: 13849.1, value: 1097, low: 538.75, high: 2385 };
+  const text = "Mean of losses clipped at 13800: 1100 (539 to 2390)";
+  const numbers = { low: 0, high: null, mean_loss: null, clipped_loss };
+  assert.equal(clippedLossText(numbers, "number"), text);
+  assert.equal(clippedLossText({ ...numbers, high: 9 }, "number"), "");
+  assert.equal(clippedLossText({ ...numbers, clipped_loss: null }, "number"), "");
+  const classes = { low: 0.8, high: 0.9, mean_loss: { value: 0.2, low: 0.1, high: null }, clipped_loss };
+  assert.equal(clippedLossText(classes, "binary"), text);
+  assert.equal(clippedLossText({ ...classes, mean_loss: { value: 0.2, low: 0.1, high: 0.3 } }, "binary"), "");
 });
 
 test("comparison, advice and agreement in plain words", () => {
