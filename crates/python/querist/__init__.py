@@ -13,6 +13,7 @@ from querist._querist import QueristError
 from querist._query import query
 from querist._select import Selection, select
 from querist._stream import Ask, Counts, Stream
+from querist._theory import equivalent_loss, tabulate, uncertainty
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Selection",
     "Stream",
     "certify",
+    "equivalent_loss",
     "estimate",
     "estimate_log_loss",
     "estimate_scores",
@@ -35,6 +37,8 @@ __all__ = [
     "query",
     "rules",
     "select",
+    "tabulate",
+    "uncertainty",
 ]
 
 

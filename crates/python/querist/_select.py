@@ -12,6 +12,8 @@ import numpy as np
 
 from querist import _querist
 from querist._arguments import is_integer
+from querist._arrays import tables_collected
+from querist._exclude import id_texts
 from querist._rows import rows
 
 __all__ = ["Selection", "model_bytes", "select", "selection", "selector"]
@@ -72,6 +74,7 @@ def select(
     rule: str | None = None,
     id: str | None = None,
     features: str | None = None,
+    exclude: Any = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Selection:
@@ -91,6 +94,9 @@ def select(
         The rule; by default that of the model.
     id, features : str, optional
         The column of ids, and a column of vectors with all features, if the model does not name them.
+    exclude : array-like, table, path or Selection, optional
+        The ids of rows that are not part of the pool, such as labeled ones. A table or a file (.csv, .jsonl, .parquet) has them
+        in the column of ids.
     seed : int
         The seed of the draws.
     threads : int, optional
@@ -109,11 +115,13 @@ def select(
     """
     if threads is not None and not (is_integer(threads) and 1 <= threads <= 256):
         raise ValueError(f"threads: {threads}, need 1 <= threads <= 256")
-    made = selector(model, k, seed, rule, id, features)
+    pool = tables_collected(pool)
+    settings: tuple[Any, ...] = (model_bytes(model), k, seed, rule, id, features, id_texts(exclude, id))
+    made = selector(*settings)
     if isinstance(pool, (str, os.PathLike)):
         found = made.files(_path(pool), threads)
     elif hasattr(pool, "__arrow_c_stream__"):
-        found = _from_table(pool, made, (model, k, seed, rule, id, features), threads)
+        found = _from_table(pool, made, settings, threads)
     else:
         given = rows(pool, "pool")
         for name, column in (("id", id), ("features", features)):
@@ -163,7 +171,9 @@ def _slices(pool: Any, threads: int) -> list[tuple[Any, int]]:
     return [(pool.slice(first, step), first) for first in range(0, max(count, 1), step)]
 
 
-def selector(model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, scale: bytes | None = None) -> _querist.Selector:
+def selector(
+    model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, exclude: list[str], scale: bytes | None = None
+) -> _querist.Selector:
     """Checks the arguments and creates the selector of the extension."""
     for name, value in (("k", k), ("seed", seed)):
         if not is_integer(value):
@@ -173,7 +183,7 @@ def selector(model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, s
     for name, value in (("rule", rule), ("id", id), ("features", features)):
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name}: need a name, not {type(value).__name__}")
-    return _querist.Selector(model_bytes(model), int(k), int(seed), rule, id, features, scale)
+    return _querist.Selector(model_bytes(model), int(k), int(seed), rule, id, features, exclude, scale)
 
 
 def model_bytes(model: Any) -> bytes:

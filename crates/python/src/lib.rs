@@ -10,6 +10,7 @@ mod query;
 mod rows;
 mod select;
 mod stream;
+mod theory;
 mod threads;
 
 #[pymodule]
@@ -28,6 +29,10 @@ mod _querist {
     use crate::select::Selector;
     #[pymodule_export]
     use crate::stream::{PyStream, StreamAsk, made_ask};
+    #[pymodule_export]
+    use crate::theory::{
+        class_uncertainties, tabulate_link, tabulate_margins, tabulate_probabilities, uncertainties,
+    };
 
     use pyo3::prelude::*;
 

@@ -14,7 +14,7 @@ use querist_data::error::{DataError, DataFault};
 use querist_data::pool::{PoolEncoder, PoolFiles};
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chosen, Id, RowIds, ScaleSample, SelectedRow, Selection};
+use querist_engine::select::{Chosen, Id, IdSet, RowIds, ScaleSample, SelectedRow, Selection};
 use querist_ledger::ModelFile;
 use querist_run::Model;
 use querist_run::select::{BatchReader, Decider, Pass, Query, ScoreList, Taker, merge_parts};
@@ -35,6 +35,7 @@ pub(crate) struct Selector {
     seed: u64,
     id: Option<String>,
     features: Option<String>,
+    exclude: IdSet,
 }
 
 /// A stream of record batches.
@@ -47,7 +48,8 @@ type Decided<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 impl Selector {
     /// Creates a selector. `scale` is a merged sample, for a rule in units of the pool.
     #[new]
-    #[pyo3(signature = (model, k, seed, rule=None, id=None, features=None, scale=None))]
+    #[pyo3(signature = (model, k, seed, rule=None, id=None, features=None, exclude=vec![], scale=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
     fn new(
         model: &[u8],
         k: usize,
@@ -55,12 +57,14 @@ impl Selector {
         rule: Option<String>,
         id: Option<String>,
         features: Option<String>,
+        exclude: Vec<String>,
         scale: Option<&[u8]>,
     ) -> PyResult<Self> {
         sheltered(|| {
             let file = ModelFile::from_bytes(model).map_err(|fault| wrong_value("model", fault_text(&fault)))?;
             let model = Model::new(&file.header, &file.arrays).map_err(|error| wrong_value("model", error))?;
-            let mut selector = Self { model, rule, settled: None, k, seed, id, features };
+            let exclude = exclude.iter().map(String::as_str).collect();
+            let mut selector = Self { model, rule, settled: None, k, seed, id, features, exclude };
             let mut settled = selector.query().rule().map_err(|fault| wrong_value("rule", fault.found))?;
             match (&mut settled, scale) {
                 (Rule::Relative(rule), Some(bytes)) => {
@@ -128,7 +132,7 @@ impl Selector {
     #[pyo3(signature = (stream, before=0))]
     fn sample<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
         let taker = self.read(py, stream, before, self.query().sampler())?;
-        Ok(PyBytes::new(py, &taker.sample.to_bytes()))
+        Ok(PyBytes::new(py, &taker.inner.sample.to_bytes()))
     }
 
     /// Selects from a part of the pool.
@@ -136,7 +140,7 @@ impl Selector {
     fn part<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
         let rule = self.ready()?;
         let taker = self.read(py, stream, before, self.query().chooser(rule))?;
-        Ok(PyBytes::new(py, &taker.into_selection().to_bytes()))
+        Ok(PyBytes::new(py, &taker.inner.into_selection().to_bytes()))
     }
 
     /// Returns the selection of an empty part.
@@ -171,11 +175,11 @@ impl Selector {
             if let Rule::Relative(rule) = &mut rule {
                 let mut sampler = self.query().sampler();
                 self.read_rows(py, &view, &mut sampler)?;
-                sampler.sample.settle(rule);
+                sampler.inner.sample.settle(rule);
             }
             let mut chooser = self.query().chooser(&rule);
             self.read_rows(py, &view, &mut chooser)?;
-            tuple(py, chooser.into_selection().finish().map_err(refused)?)
+            tuple(py, chooser.inner.into_selection().finish().map_err(refused)?)
         })
     }
 
@@ -212,6 +216,7 @@ impl Selector {
             seed: self.seed,
             id: self.id.as_deref(),
             features: self.features.as_deref(),
+            exclude: Some(&self.exclude),
         }
     }
 

@@ -87,6 +87,7 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
         seed: arguments.seed,
         id: arguments.id.as_deref(),
         features: arguments.features.as_deref(),
+        exclude: None,
     };
     let rule = query.rule().map_err(|fault| match arguments.rule {
         Some(_) => anyhow!("--rule {}", fault.found),
