@@ -9,6 +9,7 @@ from querist._arguments import NotFittedError
 from querist._certificate import Certificate, certify, losses, rules
 from querist._classifier import ActiveClassifier
 from querist._estimate import ClassScores, Estimate, Scores, estimate, estimate_log_loss, estimate_scores
+from querist._pool import Advice, Draw, Pool, PoolEstimate
 from querist._querist import QueristError
 from querist._query import query
 from querist._select import Selection, select
@@ -18,12 +19,16 @@ from querist._theory import equivalent_loss, tabulate, uncertainty
 __version__ = "0.1.0"
 __all__ = [
     "ActiveClassifier",
+    "Advice",
     "Ask",
     "Certificate",
     "ClassScores",
     "Counts",
+    "Draw",
     "Estimate",
     "NotFittedError",
+    "Pool",
+    "PoolEstimate",
     "QueristError",
     "Scores",
     "Selection",

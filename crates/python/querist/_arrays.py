@@ -86,9 +86,9 @@ def arrow_column(column: Any) -> np.ndarray:
     return np.asarray(found)
 
 
-def vectors(array: Any) -> np.ndarray:
+def vectors(values: Any) -> np.ndarray:
     """Stacks an array of equally long vectors."""
-    array = np.asarray(array)
+    array: np.ndarray = np.asarray(values)
     if array.dtype.kind == "O" and array.ndim == 1 and len(array) and isinstance(array[0], (np.ndarray, list, tuple)):
         stacked_rows: np.ndarray = np.stack([np.asarray(row) for row in array])
         return stacked_rows

@@ -78,6 +78,29 @@ def tabulate_link(loss: str, rule: str, points: NDArray[np.float64], is_inverse:
 def uncertainties(rule: str, loss: str, s: NDArray[np.float64]) -> list[float]: ...
 def class_uncertainties(rule: str, probabilities: NDArray[np.float64]) -> list[float]: ...
 
+_Predictions = tuple[str, NDArray[Any]]
+_ClassEstimates = tuple[_Estimate | None, _Estimate | None, _Estimate | None]
+
+class PoolState:
+    def __new__(
+        cls,
+        settings: tuple[int, str, str | None, str, str | None, int],
+        ledger: str | None,
+        features: tuple[Any, ...] | None,
+    ) -> PoolState: ...
+    def draw(
+        self, given: _Predictions | None, n: int
+    ) -> tuple[list[int], list[float], list[float], tuple[int, int, int, int]]: ...
+    def answer(self, rows: list[int], classes: list[int]) -> None: ...
+    def estimate(
+        self, given: _Predictions, confidence: float
+    ) -> tuple[_Estimate, _Estimate, _Estimate, list[_ClassEstimates]]: ...
+    def advise(self, given: _Predictions | None, stop: str | None) -> tuple[bool, str]: ...
+    def weights(self, given: _Predictions | None) -> tuple[list[float], list[float]]: ...
+    def drawn(self) -> tuple[list[int], list[float], list[float], list[int]]: ...
+    def status(self) -> tuple[int, int | None, bool, str]: ...
+    def close(self) -> None: ...
+
 _Chosen = tuple[
     int,
     float,
@@ -89,16 +112,20 @@ _Chosen = tuple[
     NDArray[np.float64],
 ]
 
+def width_of_files(pool: str, column: str) -> int: ...
+def width_of_table(stream: Any, column: str) -> int: ...
+
 class Selector:
     def __new__(
         cls,
-        model: bytes,
+        model: bytes | None,
         k: int,
         seed: int,
         rule: str | None = None,
         id: str | None = None,
         features: str | None = None,
         exclude: list[str] = ...,
+        width: int | None = None,
         scale: bytes | None = None,
     ) -> Selector: ...
     @property

@@ -14,7 +14,7 @@ import numpy as np
 
 from querist import _querist
 from querist._exclude import id_texts
-from querist._select import Selection, model_bytes, selection, selector
+from querist._select import Selection, check_probabilities, model_bytes, selection, selector
 
 if TYPE_CHECKING:
     import pyarrow
@@ -28,11 +28,12 @@ _SLOTS = 32
 
 def select(
     df: DataFrame,
-    model: Any,
-    k: int,
+    model: Any = None,
+    k: int = 1,
     *,
     id: str,
     features: str | None = None,
+    probabilities: str | None = None,
     rule: str | None = None,
     exclude: Any = None,
     seed: int = 0,
@@ -43,14 +44,16 @@ def select(
     ----------
     df : pyspark.sql.DataFrame
         The pool. Only the needed columns are read.
-    model : path, bytes or ActiveClassifier
-        A model file on the driver, its bytes, or a fitted classifier.
+    model : path, bytes or ActiveClassifier, optional
+        A model file on the driver, its bytes, or a fitted classifier. Not with ``probabilities``.
     k : int
         The number of rows.
     id : str
         The column of ids, integers or strings; they must be unique.
     features : str, optional
         A column of arrays with all features; by default, the columns that the model was trained on.
+    probabilities : str, optional
+        A column with the probabilities of another model, as in :func:`querist.select`.
     rule, exclude, seed
         As in :func:`querist.select`. ``exclude`` may also be a DataFrame of Spark; its ids are collected.
     """
@@ -58,7 +61,12 @@ def select(
         raise TypeError(f"id: need the name of a column, not {type(id).__name__}")
     if hasattr(exclude, "sparkSession"):
         exclude = [row[0] for row in exclude.select(_quoted(id if id in exclude.columns else exclude.columns[0])).collect()]
-    settings: tuple[Any, ...] = (model_bytes(model), k, seed, rule, id, features, id_texts(exclude, id))
+    width = None
+    if probabilities is not None:
+        check_probabilities(model, features, probabilities)
+        features, width = probabilities, _width(df, probabilities)
+    data = model_bytes(model) if width is None else None
+    settings: tuple[Any, ...] = (data, k, seed, rule, id, features, id_texts(exclude, id), width)
     made = selector(*settings)
     pool = _columns(df, made)
     if made.needs_scale:
@@ -140,6 +148,21 @@ def _columns(df: DataFrame, made: Any) -> DataFrame:
         if name not in df.columns:
             raise ValueError(f"df: no column {name!r} among {', '.join(df.columns)}")
     return df.select([col(_quoted(name)) for name in names])
+
+
+def _width(df: DataFrame, column: str) -> int:
+    """Returns the number of probabilities in each row of a column, 1 for numbers."""
+    from pyspark.sql.functions import col, size
+
+    if column not in df.columns:
+        raise ValueError(f"probabilities: no column {column!r} among {', '.join(df.columns)}")
+    if df.schema[column].dataType.typeName() != "array":
+        return 1
+    values = col(_quoted(column))
+    first = df.where(values.isNotNull()).select(size(values)).first()
+    if first is None:
+        raise ValueError(f"probabilities: no row has a value in the column {column!r}")
+    return int(first[0])
 
 
 def _quoted(name: str) -> str:

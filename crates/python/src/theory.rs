@@ -59,22 +59,14 @@ pub(crate) fn tabulate_probabilities(
         is_classification(&pair, "q")?;
         let label = if is_plus { Label::Plus } else { Label::Minus };
         Ok(py.detach(|| {
-            let mut columns: Columns = [
-                "q",
-                "uncertainty",
-                "loss",
-                "loss_slope",
-                "equivalent",
-                "equivalent_slope",
-                "equivalent_curvature",
-            ]
-            .map(|name| (name, vec![]))
-            .into();
+            let mut columns: Columns =
+                ["q", "uncertainty", "loss", "loss_slope", "equivalent", "equivalent_slope", "equivalent_curvature"]
+                    .map(|name| (name, vec![]))
+                    .into();
             for q in q {
                 let at = pair.at_probability(q, label);
                 let curvature = at.equivalent_curvature.unwrap_or(f64::NAN);
-                let values =
-                    [q, at.uncertainty, at.loss, at.loss_slope, at.equivalent, at.equivalent_slope, curvature];
+                let values = [q, at.uncertainty, at.loss, at.loss_slope, at.equivalent, at.equivalent_slope, curvature];
                 columns.iter_mut().zip(values).for_each(|(column, value)| column.1.push(value));
             }
             columns

@@ -32,6 +32,7 @@ pub mod model_file;
 pub mod stream;
 pub mod live;
 pub mod pool;
+pub mod scored_pool;
 pub mod precision;
 pub mod start;
 mod model;

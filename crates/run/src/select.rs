@@ -1,7 +1,8 @@
 //! Selection of the next rows of a pool: one pass for the scale of the rule if it needs one, and one pass that draws.
 
-mod excluding;
+mod askable;
 mod pass;
+mod probabilities;
 mod scored;
 mod takers;
 mod written;
@@ -11,8 +12,9 @@ use querist_data::{DataError, DataFault};
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chooser, Chosen, IdSet, NoSelection, RowIds, ScaleSample, Selection};
 
-pub use excluding::Excluding;
+pub use askable::AskableRows;
 pub use pass::{BatchReader, Pass, Taker};
+pub use probabilities::{probability_width, probability_width_of_files};
 pub use takers::{Decider, ScoreList, Unmergeable, merge_parts};
 pub use written::{to_batch, to_parquet};
 
@@ -34,6 +36,8 @@ pub struct Query<'a> {
     pub features: Option<&'a str>,
     /// The ids of rows that are not part of the pool, if there are any.
     pub exclude: Option<&'a IdSet>,
+    /// Whether the features are the probabilities of another model, for [`Model::of_probabilities`].
+    pub are_probabilities: bool,
 }
 
 impl<'a> Query<'a> {
@@ -41,6 +45,9 @@ impl<'a> Query<'a> {
     pub fn recipe(&self) -> Result<PoolEncoder, DataFault> {
         match (&self.model.encoder, self.features) {
             (Some(encoder), features) => PoolEncoder::new(encoder, self.id, features),
+            (None, Some(column)) if self.are_probabilities && self.model.scorer.dim() == 1 => {
+                PoolEncoder::of_columns(&[column.to_owned()], self.id)
+            }
             (None, Some(column)) => PoolEncoder::of_vectors(column, self.model.scorer.dim(), self.id),
             (None, None) if let Some(columns) = &self.model.features => {
                 if columns.len() != self.model.scorer.dim() {
@@ -61,18 +68,19 @@ impl<'a> Query<'a> {
     }
 
     /// Returns a taker that draws rows, once the rule knows its scale.
-    pub fn chooser(&self, rule: &Rule) -> Excluding<'a, Chooser> {
+    pub fn chooser(&self, rule: &Rule) -> AskableRows<'a, Chooser> {
         let outputs = self.model.scorer.outputs();
-        self.excluding(Chooser::new(rule.clone(), outputs, Selection::new(self.seed, self.k)))
+        self.askable(Chooser::new(rule.clone(), outputs, Selection::new(self.seed, self.k)))
     }
 
     /// Returns a taker that samples rows for the scale of a rule.
-    pub fn sampler(&self) -> Excluding<'a, Sampler> {
-        self.excluding(Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() })
+    pub fn sampler(&self) -> AskableRows<'a, Sampler> {
+        self.askable(Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() })
     }
 
-    fn excluding<T>(&self, inner: T) -> Excluding<'a, T> {
-        Excluding { inner, exclude: self.exclude, outputs: self.model.scorer.outputs() }
+    fn askable<T>(&self, inner: T) -> AskableRows<'a, T> {
+        let outputs = self.model.scorer.outputs();
+        AskableRows { inner, exclude: self.exclude, outputs, are_probabilities: self.are_probabilities, room: vec![] }
     }
 
     /// Draws from a pool of files. Calls back with the number of rows of each scored batch; `false` ends the

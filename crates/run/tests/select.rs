@@ -79,7 +79,7 @@ fn numbers_model(folder: &Path, rule: &str, outputs: usize) -> Model {
 }
 
 fn query(model: &Model, k: usize) -> Query<'_> {
-    Query { model, rule: None, k, seed: 5, id: None, features: None, exclude: None }
+    Query { model, rule: None, k, seed: 5, id: None, features: None, exclude: None, are_probabilities: false }
 }
 
 fn draw(query: &Query<'_>, pool: &Path, threads: usize) -> Result<Chosen, String> {
