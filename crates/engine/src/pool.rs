@@ -31,6 +31,7 @@ mod retired;
 mod row_weights;
 mod sampler;
 mod scan;
+mod scored;
 mod sgd;
 mod twin;
 
@@ -48,6 +49,10 @@ pub use row_weights::{RowWeights, WeightedDraw, settle};
 pub use sampler::PoolSampler;
 use sampler::rows_to_sample;
 pub use scan::{BLOCK, Scan};
+pub use scored::{
+    ColdMethod, DrawError, DrawMethod, Prediction, PredictionKind, PredictionValues, Predictions, ScoredDraw,
+    ScoredPool, ScoredPoolEstimate, ScoredPoolSettings,
+};
 pub use sgd::{SgdPool, SgdSettings};
 
 /// A method of drawing rows.

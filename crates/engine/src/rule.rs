@@ -110,6 +110,11 @@ impl ClassRule {
         self.classes
     }
 
+    /// Returns U at probabilities that add up to 1. Rounding may push it slightly out of its range.
+    pub(crate) fn at_probabilities(&self, probabilities: &[f64]) -> f64 {
+        self.score.at(probabilities)
+    }
+
     fn at(&self, scores: &[f64]) -> f64 {
         let mut probabilities = vec![0.0; scores.len()];
         softmax_into(scores, &mut probabilities);

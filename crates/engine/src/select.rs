@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 use std::fmt::{self, Display};
 
 pub use chooser::{Chooser, fill, rule};
-pub use id::{Id, IdRef, RowIds};
+pub use id::{Id, IdRef, IdSet, RowIds};
 pub use scale::ScaleSample;
 pub use total::ExactTotal;
 pub use wire::NotASelection;

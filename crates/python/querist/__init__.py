@@ -9,25 +9,32 @@ from querist._arguments import NotFittedError
 from querist._certificate import Certificate, certify, losses, rules
 from querist._classifier import ActiveClassifier
 from querist._estimate import ClassScores, Estimate, Scores, estimate, estimate_log_loss, estimate_scores
+from querist._pool import Advice, Draw, Pool, PoolEstimate
 from querist._querist import QueristError
 from querist._query import query
 from querist._select import Selection, select
 from querist._stream import Ask, Counts, Stream
+from querist._theory import equivalent_loss, tabulate, uncertainty
 
 __version__ = "0.1.0"
 __all__ = [
     "ActiveClassifier",
+    "Advice",
     "Ask",
     "Certificate",
     "ClassScores",
     "Counts",
+    "Draw",
     "Estimate",
     "NotFittedError",
+    "Pool",
+    "PoolEstimate",
     "QueristError",
     "Scores",
     "Selection",
     "Stream",
     "certify",
+    "equivalent_loss",
     "estimate",
     "estimate_log_loss",
     "estimate_scores",
@@ -35,6 +42,8 @@ __all__ = [
     "query",
     "rules",
     "select",
+    "tabulate",
+    "uncertainty",
 ]
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from querist._exclude import exclusions
+
 __all__ = ["excluded", "is_integer", "labels", "not_fitted", "positive_integer", "sample_weights", "seed_of"]
 
 
@@ -39,20 +41,23 @@ def seed_of(random_state: Any) -> int:
 
 
 def excluded(exclude: Any, count: int) -> list[int]:
-    """Returns the indices of excluded rows, from indices or from a mask."""
+    """Returns the indices of excluded rows, from indices, a mask, a table, a file or an earlier draw."""
     if exclude is None:
         return []
-    array = np.asarray(exclude)
-    if array.ndim != 1:
-        raise ValueError(f"exclude: need one dimension, not {array.ndim}")
+    array = exclusions(exclude)
+    if array.dtype.kind in "OU" and array.size:
+        try:
+            array = np.array([int(row) for row in array], dtype=np.int64)
+        except (TypeError, ValueError):
+            raise TypeError("exclude: need indices of rows, which are whole numbers") from None
     if array.dtype == bool:
         if len(array) != count:
             raise ValueError(f"exclude: a mask of {len(array)} for {count} rows")
         array = np.flatnonzero(array)
     elif array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"exclude: need places or a mask, not dtype {array.dtype}")
+        raise TypeError(f"exclude: need indices or a mask, not dtype {array.dtype}")
     if array.size and not (int(array.min()) >= 0 and int(array.max()) < count):
-        raise ValueError(f"exclude: need places from 0 to {count - 1}, not {array.min()} to {array.max()}")
+        raise ValueError(f"exclude: need indices from 0 to {count - 1}, not {array.min()} to {array.max()}")
     return [int(index) for index in array]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import threading
 import warnings
 from typing import Any
 
@@ -31,12 +32,26 @@ _FITTED = (
     "_seed",
 )
 
+_CALLS = threading.Lock()
+"""Guards the numbers of calls. It belongs to no classifier, because locks can neither be copied nor pickled."""
+
+
+def _renew_lock() -> None:
+    global _CALLS
+    _CALLS = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    # Another thread may have held the lock when the process forked.
+    os.register_at_fork(after_in_child=_renew_lock)
+
 
 class ActiveClassifier:
     """A linear classifier that queries the labels it learns from.
 
     It follows scikit-learn's estimator contract and does not need scikit-learn. Every ``fit`` and ``partial_fit`` fits all
-    labels in full: the parameters minimize the sum of the losses of all labels plus ``l2/2`` times the squared weights.
+    labels in full: the parameters minimize the sum of the losses of all labels plus ``l2/2`` times the squared weights, plus
+    ``0.01*l2/2`` times the squared intercepts. This small penalty keeps intercepts finite if all labels are of one class.
     Features are stored in single precision.
 
     Parameters
@@ -47,7 +62,8 @@ class ActiveClassifier:
         One of :func:`rules`: which rows to query. ``"boundary"`` queries near the boundary between classes, in units of the
         pool (``"margin"`` alone is its old name); ``"margin:mu=1"`` has a fixed scale.
     l2 : float or None, default=None
-        The strength of the L2 penalty; ``None`` chooses it from the labels by cross-validation.
+        The strength of the L2 penalty of weights, that of intercepts being a hundredth of it; ``None`` chooses it from the
+        labels by cross-validation.
     fit_intercept : bool, default=True
         Whether scores have an intercept.
     random_state : None, int or numpy generator, default=None
@@ -367,18 +383,34 @@ class ActiveClassifier:
         ((2,), True)
         """
         self._check_fitted()
-        found = self._query(
-            X,
-            n,
-            rule=self.rule,
-            seed=self._seed,
-            call=self.n_queries_,
-            return_probabilities=return_probabilities,
-            exclude=exclude,
-            draw=draw,
-        )
-        self.n_queries_ += 1
-        return found
+        call = self._reserve_call()
+        try:
+            return self._query(
+                X,
+                n,
+                rule=self.rule,
+                seed=self._seed,
+                call=call,
+                return_probabilities=return_probabilities,
+                exclude=exclude,
+                draw=draw,
+            )
+        except BaseException:
+            self._release_call(call)
+            raise
+
+    def _reserve_call(self) -> int:
+        """Returns the number of a call, a different one to each of several threads."""
+        with _CALLS:
+            call: int = self.n_queries_
+            self.n_queries_ = call + 1
+        return call
+
+    def _release_call(self, call: int) -> None:
+        """Takes back the number of a call that failed, unless another call has begun since."""
+        with _CALLS:
+            if self.n_queries_ == call + 1:
+                self.n_queries_ = call
 
     def _query(
         self, X: Any, n: Any, *, rule: Any, seed: int, call: int, return_probabilities: bool, exclude: Any, draw: Any

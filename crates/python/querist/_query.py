@@ -9,8 +9,9 @@ import numpy as np
 
 from querist import _querist
 from querist._arguments import excluded, positive_integer, seed_of
+from querist._arrays import is_array, matrix, to_numpy
 
-__all__ = ["Wanted", "answer", "query", "wanted"]
+__all__ = ["Wanted", "answer", "class_probabilities", "query", "wanted"]
 
 
 class Wanted(NamedTuple):
@@ -57,7 +58,7 @@ def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilitie
 
 def query(
     estimator: Any,
-    X: Any,
+    X: Any = None,
     n: int = 1,
     *,
     rule: str = "boundary",
@@ -66,7 +67,7 @@ def query(
     exclude: Any = None,
     draw: str = "random",
 ) -> Any:
-    """Draws the next rows to label, by the predictions of any estimator.
+    """Draws the next rows to label, by the predictions of any estimator, or by probabilities.
 
     Rows are drawn one after another without replacement, each with probability in proportion to its uncertainty U among the
     remaining rows. If the rule gives U = 0 at every remaining row, rows are drawn uniformly and a warning reports their
@@ -77,9 +78,10 @@ def query(
     ----------
     estimator : object
         Any fitted object with ``predict_proba`` or ``decision_function``: of scikit-learn, a modAL ``ActiveLearner``, a
-        scikit-activeml ``SklearnClassifier``, or an :class:`ActiveClassifier`.
-    X : array-like or table
-        The pool. It is passed to the estimator unchanged.
+        scikit-activeml ``SklearnClassifier``, or an :class:`ActiveClassifier`. Or the probabilities themselves, a row for each
+        row of the pool: an array, a tensor of torch or JAX, or a table. A single column is the probability of the second class.
+    X : array-like or table, optional
+        The pool. It is passed to the estimator unchanged. With probabilities there is none.
     n : int
         The number of rows.
     rule : str
@@ -89,8 +91,9 @@ def query(
         An integer makes this call repeatable. In a loop, pass one generator to all calls, or a different integer to each.
     return_probabilities : bool
         Whether to also return the probability of each row, exact given the previous draws; :func:`estimate` needs it.
-    exclude : array-like of int or bool, optional
-        Rows to exclude, by index or as a mask: labeled rows need not be removed from the pool.
+    exclude : array-like of int or bool, table or path, optional
+        Rows to exclude, by index or as a mask: labeled rows need not be removed from the pool. A table or a file has the
+        indices in its column ``id`` or ``row``, or in its only column.
     draw : {"random", "top"}
         ``"random"`` draws in proportion to U; ``"top"`` takes the most uncertain rows, which have no probabilities.
 
@@ -112,6 +115,8 @@ def query(
     (3, True)
     >>> querist.query(Coin(), X, n=3, rule="entropy", draw="top").tolist()
     [4, 3, 5]
+    >>> querist.query(Coin().predict_proba(X), n=3, rule="entropy", draw="top").tolist()
+    [4, 3, 5]
     """
     from querist._classifier import ActiveClassifier
 
@@ -121,31 +126,46 @@ def query(
             X, n, rule=rule, seed=seed, call=0, return_probabilities=return_probabilities, exclude=exclude, draw=draw
         )
     predictions, probabilities = _ask(estimator, X)
+    argument = "probabilities" if X is None else "estimator"
     classes = 2 if predictions.shape[1] == 1 or (probabilities and predictions.shape[1] == 2) else predictions.shape[1]
     goal = wanted(
         n, len(predictions), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
     )
-    return answer(_querist.query_scores(predictions, probabilities, goal), return_probabilities)
+    return answer(_querist.query_scores(predictions, probabilities, goal, argument), return_probabilities)
 
 
 def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
-    """Returns the estimator's predictions for every row, and whether they are probabilities."""
+    """Returns the predictions for every row, a row each, and whether they are probabilities."""
     method = getattr(estimator, "predict_proba", None)
     name, probabilities = "predict_proba", method is not None
     if method is None:
         name, method = "decision_function", getattr(estimator, "decision_function", None)
     if method is None:
-        raise TypeError(f"estimator: {type(estimator).__name__} has neither predict_proba nor decision_function")
+        if not is_array(estimator):
+            raise TypeError(f"estimator: {type(estimator).__name__} has neither predict_proba nor decision_function")
+        if X is not None:
+            raise TypeError("X: probabilities need no X; pass the number of rows as n=")
+        return class_probabilities(matrix(estimator, "probabilities"), "probabilities"), True
     if not callable(method):
         raise TypeError(f"estimator: {name} is not a function")
-    output = np.asarray(method(X))
+    if X is None:
+        raise TypeError("X: is missing; an estimator needs the pool")
+    output = np.asarray(to_numpy(method(X)))
     if output.dtype.kind not in "biuf" or output.ndim not in (1, 2):
         raise TypeError(f"estimator: {name} gives dtype {output.dtype} in {output.ndim} dimensions, need a table of numbers")
     if output.size == 0:
         raise ValueError("X: found array with 0 sample(s) while a minimum of 1 is required.")
     output = output.astype(np.float64, copy=False).reshape(len(output), -1)
-    if probabilities and output.shape[1] < 2:
-        raise ValueError(f"estimator: {name} gives {output.shape[1]} columns, need one for each class")
-    if not output.flags.aligned:
-        output = output.copy()
-    return output, probabilities
+    if probabilities:
+        output = class_probabilities(output, f"estimator: {name}")
+    return output if output.flags.aligned else output.copy(), probabilities
+
+
+def class_probabilities(table: np.ndarray, name: str) -> np.ndarray:
+    """Returns a column for each class: a single column, as of a sigmoid, is the probability of the second of two."""
+    table = table.astype(np.float64, copy=False)
+    if table.shape[1] > 1:
+        return table
+    if not ((table >= 0) & (table <= 1)).all():
+        raise ValueError(f"{name}: a single column has to be probabilities, from 0 to 1")
+    return np.concatenate([1 - table, table], axis=1)

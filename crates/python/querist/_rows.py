@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from querist._arrays import tables_collected, to_numpy
+
 __all__ = ["Rows", "joined", "rows"]
 
 
@@ -21,7 +23,10 @@ class Rows(NamedTuple):
 
 
 def rows(X: Any, name: str = "X", *, least: int = 1) -> Rows:
-    """Converts rows of features from numpy, scipy, pandas, polars, pyarrow, or anything numpy understands."""
+    """Converts rows of features from numpy, scipy, pandas, polars, pyarrow, tensors, or anything numpy understands.
+
+    A column of lists of one length gives a feature for each element, and a column of categories one for each category.
+    """
     made = _read(X, name)
     if made.features < 1:
         raise ValueError(f"{name}: found 0 feature(s) (shape=({made.length}, 0)) while a minimum of 1 is required.")
@@ -34,9 +39,10 @@ def rows(X: Any, name: str = "X", *, least: int = 1) -> Rows:
 
 
 def _read(X: Any, name: str) -> Rows:
-    library = type(X).__module__.partition(".")[0]
     if X is None:
         raise ValueError(f"{name}: is None, need an array of two dimensions")
+    X = tables_collected(X)
+    library = type(X).__module__.partition(".")[0]
     if hasattr(X, "tocsr"):
         return _sparse(X, name)
     if library == "pandas" and hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:
@@ -56,7 +62,7 @@ def _matrix(X: Any, name: str) -> Rows:
             raise ValueError(f"{name}: has masked values; fill them first")
         X = X.data
     try:
-        array = np.asarray(X)
+        array = np.asarray(X if isinstance(X, (np.ndarray, list, tuple)) else to_numpy(X))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if array.ndim != 2:
@@ -104,17 +110,42 @@ def _sparse(X: Any, name: str) -> Rows:
 
 
 def _pandas(X: Any, name: str) -> Rows:
-    columns = []
+    columns: list[list[np.ndarray]] = []
+    titles: list[Any] = []
     for index in range(X.shape[1]):
-        column = X.iloc[:, index]
-        label = f"{name}, column {X.columns[index]!r}"
+        column, title = X.iloc[:, index], X.columns[index]
+        label = f"{name}, column {title!r}"
+        if hasattr(column, "cat"):
+            one_hot, found = _categories(column, label)
+            columns.extend([part] for part in one_hot)
+            titles.extend([title] if found is None else [f"{title}={one}" for one in found])
+            continue
+        titles.append(title)
         if isinstance(column.dtype, np.dtype):
             columns.append([_real(column.to_numpy(), label)])
         elif getattr(column.dtype, "kind", "O") in "biuf":
             columns.append([_real(column.to_numpy(dtype=np.float32, na_value=np.nan), label)])
         else:
             raise ValueError(f"{label}: need real numbers, not dtype {column.dtype}")
-    return Rows(("columns", len(X), columns), len(X), len(columns), _names(X.columns))
+    return Rows(("columns", len(X), columns), len(X), len(columns), _names(titles))
+
+
+def _categories(column: Any, label: str) -> tuple[list[np.ndarray], list[Any] | None]:
+    """Returns a column of numbers, or a column of 0 and 1 for each category and the categories."""
+    codes, categories = np.asarray(column.cat.codes), column.cat.categories
+    if (codes < 0).any():
+        raise ValueError(f"{label}: contains NaN, a row without a category, in row {int((codes < 0).argmax())}")
+    values = np.asarray(categories)
+    if values.dtype.kind in "biuf":
+        return [_real(values[codes], label)], None
+    return [(codes == code).astype(np.float32) for code in range(len(values))], list(categories)
+
+
+def _vectors(values: np.ndarray, length: int, label: str) -> np.ndarray:
+    """Returns the elements of lists, one after the other, as a row for each list."""
+    if length == 0 or len(values) % length:
+        raise ValueError(f"{label}: need lists of one length")
+    return _real(values.reshape(length, -1), label)
 
 
 def _names(columns: Any) -> np.ndarray | None:
@@ -135,9 +166,9 @@ def _names(columns: Any) -> np.ndarray | None:
 
 def _polars(X: Any, name: str) -> Rows:
     if not hasattr(X, "get_columns"):
-        kind = type(X).__name__
-        hint = "; collect() it first" if kind == "LazyFrame" else ""
-        raise TypeError(f"{name}: need a DataFrame of two dimensions, not a polars {kind}{hint}")
+        raise TypeError(f"{name}: need a DataFrame of two dimensions, not a polars {type(X).__name__}")
+    if any(str(column.dtype).startswith(("Array", "List")) for column in X.get_columns()):
+        return _arrow(X.to_arrow(), name)
     columns = []
     for column in X.get_columns():
         label = f"{name}, column {column.name!r}"
@@ -150,15 +181,40 @@ def _polars(X: Any, name: str) -> Rows:
 def _arrow(X: Any, name: str) -> Rows:
     if not hasattr(X, "column_names"):
         raise TypeError(f"{name}: need a Table or RecordBatch, not a pyarrow {type(X).__name__}")
-    columns = []
+    columns: list[list[np.ndarray]] = []
+    titles: list[str] = []
     for index, title in enumerate(X.column_names):
         label, column = f"{name}, column {title!r}", X.column(index)
         kind = str(column.type)
+        parts = column.chunks if hasattr(column, "chunks") else [column]
+        if "list<" in kind:
+            elements = _elements(parts, label)
+            columns.extend([[part[:, j] for part in elements] for j in range(elements[0].shape[1] if elements else 0)])
+            titles.extend(f"{title}[{j}]" for j in range(elements[0].shape[1] if elements else 0))
+            continue
         if not kind.startswith(("int", "uint", "float", "double", "halffloat", "bool")):
             raise ValueError(f"{label}: need real numbers, not type {kind}")
-        parts = column.chunks if hasattr(column, "chunks") else [column]
+        titles.append(title)
         columns.append([_real(part.to_numpy(zero_copy_only=False), label) for part in parts])
-    return Rows(("columns", X.num_rows, columns), X.num_rows, len(columns), _names(X.column_names))
+    return Rows(("columns", X.num_rows, columns), X.num_rows, len(columns), _names(titles))
+
+
+def _elements(parts: list[Any], label: str) -> list[np.ndarray]:
+    """Returns the elements of each chunk of lists, a row for each list."""
+    found: list[np.ndarray] = []
+    for part in parts:
+        if len(part) == 0:
+            continue
+        if part.null_count:
+            raise ValueError(f"{label}: contains NaN, a missing list")
+        lengths = part.value_lengths().to_numpy(zero_copy_only=False)
+        if (lengths != lengths[0]).any() or (found and found[0].shape[1] != lengths[0]):
+            raise ValueError(f"{label}: need lists of one length, not of {lengths.min()} to {lengths.max()}")
+        inner = part.flatten()
+        if not str(inner.type).startswith(("int", "uint", "float", "double", "halffloat", "bool")):
+            raise ValueError(f"{label}: need lists of real numbers, not type {part.type}")
+        found.append(_vectors(inner.to_numpy(zero_copy_only=False), len(part), label))
+    return found
 
 
 def joined(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -12,6 +12,8 @@ import numpy as np
 
 from querist import _querist
 from querist._arguments import is_integer
+from querist._arrays import tables_collected
+from querist._exclude import id_texts
 from querist._rows import rows
 
 __all__ = ["Selection", "model_bytes", "select", "selection", "selector"]
@@ -66,12 +68,14 @@ class Selection:
 
 def select(
     pool: Any,
-    model: Any,
-    k: int,
+    model: Any = None,
+    k: int = 1,
     *,
     rule: str | None = None,
     id: str | None = None,
     features: str | None = None,
+    probabilities: str | None = None,
+    exclude: Any = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Selection:
@@ -83,14 +87,20 @@ def select(
         A file, a folder or a pattern such as ``"pool/*.parquet"``; or any object with the Arrow stream interface (a pyarrow
         Table or RecordBatchReader, a polars or pandas DataFrame), read in place; or an array of features, whose ids are the
         row indices, from 0.
-    model : path, bytes or ActiveClassifier
-        A model file, its bytes, or a fitted classifier.
+    model : path, bytes or ActiveClassifier, optional
+        A model file, its bytes, or a fitted classifier. Not with ``probabilities``.
     k : int
         The number of rows.
     rule : str, optional
         The rule; by default that of the model.
     id, features : str, optional
         The column of ids, and a column of vectors with all features, if the model does not name them.
+    probabilities : str, optional
+        A column with the probabilities of another model: lists with one for each class, or numbers, those of the second of two
+        classes. They are read in single precision, and the rule is ``"boundary"`` by default.
+    exclude : array-like, table, path or Selection, optional
+        The ids of rows that are not part of the pool, such as labeled ones. A table or a file (.csv, .jsonl, .parquet) has them
+        in the column of ids.
     seed : int
         The seed of the draws.
     threads : int, optional
@@ -109,11 +119,24 @@ def select(
     """
     if threads is not None and not (is_integer(threads) and 1 <= threads <= 256):
         raise ValueError(f"threads: {threads}, need 1 <= threads <= 256")
-    made = selector(model, k, seed, rule, id, features)
+    pool = tables_collected(pool)
+    width = None
+    if probabilities is not None:
+        check_probabilities(model, features, probabilities)
+        features = probabilities
+        if isinstance(pool, (str, os.PathLike)):
+            width = _querist.width_of_files(_path(pool), probabilities)
+        elif _slices(pool, 1) and hasattr(pool, "__arrow_c_stream__"):
+            width = _querist.width_of_table(pool, probabilities)
+        else:
+            raise TypeError("pool: probabilities are in a column of files or of a table; give one of these")
+    data = model_bytes(model) if width is None else None
+    settings: tuple[Any, ...] = (data, k, seed, rule, id, features, id_texts(exclude, id), width)
+    made = selector(*settings)
     if isinstance(pool, (str, os.PathLike)):
         found = made.files(_path(pool), threads)
     elif hasattr(pool, "__arrow_c_stream__"):
-        found = _from_table(pool, made, (model, k, seed, rule, id, features), threads)
+        found = _from_table(pool, made, settings, threads)
     else:
         given = rows(pool, "pool")
         for name, column in (("id", id), ("features", features)):
@@ -163,7 +186,26 @@ def _slices(pool: Any, threads: int) -> list[tuple[Any, int]]:
     return [(pool.slice(first, step), first) for first in range(0, max(count, 1), step)]
 
 
-def selector(model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, scale: bytes | None = None) -> _querist.Selector:
+def check_probabilities(model: Any, features: Any, probabilities: Any) -> None:
+    """Checks that a column of probabilities is not combined with a model."""
+    if not isinstance(probabilities, str):
+        raise TypeError(f"probabilities: need the name of a column, not {type(probabilities).__name__}")
+    for name, value in (("model", model), ("features", features)):
+        if value is not None:
+            raise TypeError(f"{name}: cannot be combined with probabilities, which another model has computed")
+
+
+def selector(
+    model: bytes | None,
+    k: Any,
+    seed: Any,
+    rule: Any,
+    id: Any,
+    features: Any,
+    exclude: list[str],
+    width: int | None = None,
+    scale: bytes | None = None,
+) -> _querist.Selector:
     """Checks the arguments and creates the selector of the extension."""
     for name, value in (("k", k), ("seed", seed)):
         if not is_integer(value):
@@ -173,7 +215,7 @@ def selector(model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, s
     for name, value in (("rule", rule), ("id", id), ("features", features)):
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name}: need a name, not {type(value).__name__}")
-    return _querist.Selector(model_bytes(model), int(k), int(seed), rule, id, features, scale)
+    return _querist.Selector(model, int(k), int(seed), rule, id, features, exclude, width, scale)
 
 
 def model_bytes(model: Any) -> bytes:

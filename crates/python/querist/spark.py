@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist import _querist
-from querist._select import Selection, model_bytes, selection, selector
+from querist._exclude import id_texts
+from querist._select import Selection, check_probabilities, model_bytes, selection, selector
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,12 +28,14 @@ _SLOTS = 32
 
 def select(
     df: DataFrame,
-    model: Any,
-    k: int,
+    model: Any = None,
+    k: int = 1,
     *,
     id: str,
     features: str | None = None,
+    probabilities: str | None = None,
     rule: str | None = None,
+    exclude: Any = None,
     seed: int = 0,
 ) -> Selection:
     """Draws the next ``k`` rows of a DataFrame, like :func:`querist.select`.
@@ -41,20 +44,29 @@ def select(
     ----------
     df : pyspark.sql.DataFrame
         The pool. Only the needed columns are read.
-    model : path, bytes or ActiveClassifier
-        A model file on the driver, its bytes, or a fitted classifier.
+    model : path, bytes or ActiveClassifier, optional
+        A model file on the driver, its bytes, or a fitted classifier. Not with ``probabilities``.
     k : int
         The number of rows.
     id : str
         The column of ids, integers or strings; they must be unique.
     features : str, optional
         A column of arrays with all features; by default, the columns that the model was trained on.
-    rule, seed
-        As in :func:`querist.select`.
+    probabilities : str, optional
+        A column with the probabilities of another model, as in :func:`querist.select`.
+    rule, exclude, seed
+        As in :func:`querist.select`. ``exclude`` may also be a DataFrame of Spark; its ids are collected.
     """
     if not isinstance(id, str):
         raise TypeError(f"id: need the name of a column, not {type(id).__name__}")
-    settings: tuple[Any, ...] = (model_bytes(model), k, seed, rule, id, features)
+    if hasattr(exclude, "sparkSession"):
+        exclude = [row[0] for row in exclude.select(_quoted(id if id in exclude.columns else exclude.columns[0])).collect()]
+    width = None
+    if probabilities is not None:
+        check_probabilities(model, features, probabilities)
+        features, width = probabilities, _width(df, probabilities)
+    data = model_bytes(model) if width is None else None
+    settings: tuple[Any, ...] = (data, k, seed, rule, id, features, id_texts(exclude, id), width)
     made = selector(*settings)
     pool = _columns(df, made)
     if made.needs_scale:
@@ -68,7 +80,7 @@ def score(df: DataFrame, model: Any, *, features: str | None = None, column: str
     from pyspark.sql import types
 
     data = model_bytes(model)
-    made = selector(data, 0, 0, "constant", None, features)
+    made = selector(data, 0, 0, "constant", None, features, [])
     if _querist.probabilities(np.empty((0, made.outputs)), made.loss, made.classes) is None:
         raise ValueError(f"model: the loss {made.loss!r} defines no probabilities")
     kind = types.DoubleType() if made.outputs == 1 else types.ArrayType(types.DoubleType(), False)
@@ -79,7 +91,7 @@ def score(df: DataFrame, model: Any, *, features: str | None = None, column: str
     def scored(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
-        made = selector(data, 0, 0, "constant", None, features)
+        made = selector(data, 0, 0, "constant", None, features, [])
         for batch in batches:
             scores = made.scores(_stream([batch.select(_known(batch, names))]))
             found: Any = _querist.probabilities(scores, made.loss, made.classes)
@@ -107,7 +119,7 @@ def ask(
     """
     from pyspark.sql import types
 
-    settings = (model_bytes(model), 0, seed, rule, id, features)
+    settings: tuple[Any, ...] = (model_bytes(model), 0, seed, rule, id, features, [])
     made = selector(*settings)
     if made.needs_scale:
         raise ValueError(
@@ -135,8 +147,27 @@ def _columns(df: DataFrame, made: Any) -> DataFrame:
     for name in names:
         if name not in df.columns:
             raise ValueError(f"df: no column {name!r} among {', '.join(df.columns)}")
-    # Dots in names denote struct fields, unless they are quoted.
-    return df.select([col("`" + name.replace("`", "``") + "`") for name in names])
+    return df.select([col(_quoted(name)) for name in names])
+
+
+def _width(df: DataFrame, column: str) -> int:
+    """Returns the number of probabilities in each row of a column, 1 for numbers."""
+    from pyspark.sql.functions import col, size
+
+    if column not in df.columns:
+        raise ValueError(f"probabilities: no column {column!r} among {', '.join(df.columns)}")
+    if df.schema[column].dataType.typeName() != "array":
+        return 1
+    values = col(_quoted(column))
+    first = df.where(values.isNotNull()).select(size(values)).first()
+    if first is None:
+        raise ValueError(f"probabilities: no row has a value in the column {column!r}")
+    return int(first[0])
+
+
+def _quoted(name: str) -> str:
+    """Quotes the name of a column, because dots in names denote struct fields."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _merged(pool: DataFrame, settings: tuple[Any, ...], work: str) -> list[bytes]:

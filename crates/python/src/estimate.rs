@@ -13,7 +13,7 @@ use crate::error::{refused, sheltered, wrong_value};
 
 /// The value, the interval, the anytime-valid interval, the confidence, the effective sample size, the draws and the
 /// warning.
-type EstimateParts = (f64, f64, f64, Option<(f64, f64)>, f64, f64, usize, Option<String>);
+pub(crate) type EstimateParts = (f64, f64, f64, Option<(f64, f64)>, f64, f64, usize, Option<String>);
 
 /// Estimates the pool's mean from the values of the drawn rows, or its share of `true` values.
 #[pyfunction]
@@ -82,7 +82,7 @@ pub(crate) fn log_loss(py: Python<'_>, judged: PoolJudgments<'_>) -> PyResult<Es
 }
 
 /// The estimates of precision, recall and F1.
-type ClassParts = (Option<EstimateParts>, Option<EstimateParts>, Option<EstimateParts>);
+pub(crate) type ClassParts = (Option<EstimateParts>, Option<EstimateParts>, Option<EstimateParts>);
 
 /// Estimates the pool's accuracy, its mean log loss, and the scores of each class.
 #[pyfunction]
@@ -93,17 +93,10 @@ pub(crate) fn pool_scores(
     sheltered(|| {
         let (predicted, (answers, draws), estimator) = judged.parts();
         let found = py.detach(|| estimator.scores(&predicted, &answers, &draws)).map_err(argument_error)?;
-        let of_class = |ClassScores { precision, recall, f1 }: &ClassScores| {
-            (
-                precision.as_ref().map(estimate_parts),
-                recall.as_ref().map(estimate_parts),
-                f1.as_ref().map(estimate_parts),
-            )
-        };
         Ok((
             estimate_parts(&found.accuracy),
             estimate_parts(&found.log_loss),
-            found.classes.iter().map(of_class).collect(),
+            found.classes.iter().map(class_parts).collect(),
         ))
     })
 }
@@ -113,7 +106,11 @@ fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_
     draws.map(|(probability, floor)| DrawProbability::exact(*probability, *floor)).collect()
 }
 
-fn estimate_parts(estimate: &Estimate) -> EstimateParts {
+pub(crate) fn class_parts(ClassScores { precision, recall, f1 }: &ClassScores) -> ClassParts {
+    (precision.as_ref().map(estimate_parts), recall.as_ref().map(estimate_parts), f1.as_ref().map(estimate_parts))
+}
+
+pub(crate) fn estimate_parts(estimate: &Estimate) -> EstimateParts {
     let Estimate { value, low, high, anytime, confidence, effective_n, draws, warning } = *estimate;
     (value, low, high, anytime, confidence, effective_n, draws, warning.map(|warning| warning.to_string()))
 }

@@ -6,10 +6,12 @@ mod certificate;
 mod error;
 mod estimate;
 mod model;
+mod pool;
 mod query;
 mod rows;
 mod select;
 mod stream;
+mod theory;
 mod threads;
 
 #[pymodule]
@@ -23,11 +25,15 @@ mod _querist {
     #[pymodule_export]
     use crate::model::{fit, kept, model_bytes, probabilities, read_model, scores, write_model};
     #[pymodule_export]
+    use crate::pool::PoolState;
+    #[pymodule_export]
     use crate::query::{query, query_scores};
     #[pymodule_export]
-    use crate::select::Selector;
+    use crate::select::{Selector, width_of_files, width_of_table};
     #[pymodule_export]
     use crate::stream::{PyStream, StreamAsk, made_ask};
+    #[pymodule_export]
+    use crate::theory::{class_uncertainties, tabulate_link, tabulate_margins, tabulate_probabilities, uncertainties};
 
     use pyo3::prelude::*;
 

@@ -124,18 +124,19 @@ pub(crate) fn query<'py>(
 }
 
 /// Draws the next rows by the output of another estimator: a column of scores, one for each class, or class
-/// probabilities.
+/// probabilities. Errors name the argument.
 #[pyfunction]
 pub(crate) fn query_scores<'py>(
     py: Python<'py>,
     said: PyReadonlyArray2<'py, f64>,
     are_probabilities: bool,
     wanted: QuerySettings,
+    argument: &str,
 ) -> PyResult<Found<'py>> {
     sheltered(|| {
         let said = said.as_array();
         let outputs = if wanted.classes == 2 { 1 } else { said.ncols() };
-        let read = |row: usize, out: &mut [f64]| read_scores(&said, are_probabilities, row, out);
+        let read = |row: usize, out: &mut [f64]| read_scores(&said, (are_probabilities, argument), row, out);
         let rule = wanted.settled_rule(said.nrows(), outputs, read)?;
         let mut weights = RowWeights::default();
         in_pieces(py, said.nrows(), (BLOCK, outputs), |rows| {
@@ -160,9 +161,14 @@ fn no_uncertainty(first: usize, odd: NotAnUncertainty) -> PyErr {
 const SLACK: f64 = 1e-3;
 
 /// Reads the scores of one row: unchanged, or the logit or logarithms of its probabilities.
-fn read_scores(predicted: &ArrayView2<'_, f64>, are_probabilities: bool, row: usize, out: &mut [f64]) -> PyResult<()> {
+fn read_scores(
+    predicted: &ArrayView2<'_, f64>,
+    (are_probabilities, argument): (bool, &str),
+    row: usize,
+    out: &mut [f64],
+) -> PyResult<()> {
     let predicted = predicted.row(row);
-    let wrong = |what: &str| wrong_value("estimator", format!("{what} in row {row}"));
+    let wrong = |what: &str| wrong_value(argument, format!("{what} in row {row}"));
     if !are_probabilities {
         for (score, value) in out.iter_mut().zip(predicted) {
             *score = *value;
@@ -173,7 +179,8 @@ fn read_scores(predicted: &ArrayView2<'_, f64>, are_probabilities: bool, row: us
     let sum: f64 = predicted.iter().sum();
     let near_one = 1.0 - SLACK..=1.0 + SLACK;
     if predicted.iter().any(|p| !(0.0..=1.0 + SLACK).contains(p)) || !near_one.contains(&sum) {
-        return Err(wrong("predict_proba gives no probabilities"));
+        let what = if argument == "estimator" { "predict_proba gives no probabilities" } else { "no probabilities" };
+        return Err(wrong(what));
     }
     if let [score] = out {
         *score = predicted[1].ln() - predicted[0].ln();

@@ -14,10 +14,12 @@ use querist_data::error::{DataError, DataFault};
 use querist_data::pool::{PoolEncoder, PoolFiles};
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chosen, Id, RowIds, ScaleSample, SelectedRow, Selection};
+use querist_engine::select::{Chosen, Id, IdSet, RowIds, ScaleSample, SelectedRow, Selection};
 use querist_ledger::ModelFile;
 use querist_run::Model;
-use querist_run::select::{BatchReader, Decider, Pass, Query, ScoreList, Taker, merge_parts};
+use querist_run::select::{
+    BatchReader, Decider, Pass, Query, ScoreList, Taker, merge_parts, probability_width, probability_width_of_files,
+};
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::model::beside;
@@ -35,6 +37,8 @@ pub(crate) struct Selector {
     seed: u64,
     id: Option<String>,
     features: Option<String>,
+    exclude: IdSet,
+    are_probabilities: bool,
 }
 
 /// A stream of record batches.
@@ -45,22 +49,36 @@ type Decided<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 
 #[pymethods]
 impl Selector {
-    /// Creates a selector. `scale` is a merged sample, for a rule in units of the pool.
+    /// Creates a selector. `scale` is a merged sample, for a rule in units of the pool. With `width` there is no model, and
+    /// `features` is a column of this number of probabilities.
     #[new]
-    #[pyo3(signature = (model, k, seed, rule=None, id=None, features=None, scale=None))]
+    #[pyo3(signature = (model, k, seed, rule=None, id=None, features=None, exclude=vec![], width=None, scale=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
     fn new(
-        model: &[u8],
+        model: Option<&[u8]>,
         k: usize,
         seed: u64,
         rule: Option<String>,
         id: Option<String>,
         features: Option<String>,
+        exclude: Vec<String>,
+        width: Option<usize>,
         scale: Option<&[u8]>,
     ) -> PyResult<Self> {
         sheltered(|| {
-            let file = ModelFile::from_bytes(model).map_err(|fault| wrong_value("model", fault_text(&fault)))?;
-            let model = Model::new(&file.header, &file.arrays).map_err(|error| wrong_value("model", error))?;
-            let mut selector = Self { model, rule, settled: None, k, seed, id, features };
+            let model = match width {
+                Some(width) => {
+                    Model::of_probabilities(width).map_err(|fault| wrong_value("probabilities", in_python(&fault)))?
+                }
+                None => {
+                    let file = ModelFile::from_bytes(model.unwrap_or_default());
+                    let file = file.map_err(|fault| wrong_value("model", fault_text(&fault)))?;
+                    Model::new(&file.header, &file.arrays).map_err(|error| wrong_value("model", error))?
+                }
+            };
+            let exclude = exclude.iter().map(String::as_str).collect();
+            let mut selector =
+                Self { model, rule, settled: None, k, seed, id, features, exclude, are_probabilities: width.is_some() };
             let mut settled = selector.query().rule().map_err(|fault| wrong_value("rule", fault.found))?;
             match (&mut settled, scale) {
                 (Rule::Relative(rule), Some(bytes)) => {
@@ -128,7 +146,7 @@ impl Selector {
     #[pyo3(signature = (stream, before=0))]
     fn sample<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
         let taker = self.read(py, stream, before, self.query().sampler())?;
-        Ok(PyBytes::new(py, &taker.sample.to_bytes()))
+        Ok(PyBytes::new(py, &taker.inner.sample.to_bytes()))
     }
 
     /// Selects from a part of the pool.
@@ -136,7 +154,7 @@ impl Selector {
     fn part<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
         let rule = self.ready()?;
         let taker = self.read(py, stream, before, self.query().chooser(rule))?;
-        Ok(PyBytes::new(py, &taker.into_selection().to_bytes()))
+        Ok(PyBytes::new(py, &taker.inner.into_selection().to_bytes()))
     }
 
     /// Returns the selection of an empty part.
@@ -171,11 +189,11 @@ impl Selector {
             if let Rule::Relative(rule) = &mut rule {
                 let mut sampler = self.query().sampler();
                 self.read_rows(py, &view, &mut sampler)?;
-                sampler.sample.settle(rule);
+                sampler.inner.sample.settle(rule);
             }
             let mut chooser = self.query().chooser(&rule);
             self.read_rows(py, &view, &mut chooser)?;
-            tuple(py, chooser.into_selection().finish().map_err(refused)?)
+            tuple(py, chooser.inner.into_selection().finish().map_err(refused)?)
         })
     }
 
@@ -212,6 +230,8 @@ impl Selector {
             seed: self.seed,
             id: self.id.as_deref(),
             features: self.features.as_deref(),
+            exclude: Some(&self.exclude),
+            are_probabilities: self.are_probabilities,
         }
     }
 
@@ -261,6 +281,33 @@ impl Selector {
             }
         })
     }
+}
+
+/// Returns the number of probabilities in each row of a column of files, 1 for numbers.
+#[pyfunction]
+pub(crate) fn width_of_files(py: Python<'_>, pool: &str, column: &str) -> PyResult<usize> {
+    sheltered(|| {
+        let pool = PoolFiles::find(pool).map_err(refused)?;
+        py.detach(|| probability_width_of_files(&pool, column)).map_err(refused)
+    })
+}
+
+/// Returns the number of probabilities in each row of a column of a table, 1 for numbers.
+#[pyfunction]
+pub(crate) fn width_of_table(stream: Stream, column: &str) -> PyResult<usize> {
+    sheltered(|| {
+        let mut reader = stream.0;
+        let schema = reader.schema();
+        let field = schema.field_with_name(column);
+        let field = field.map_err(|_| wrong_value("probabilities", format!("no column `{column}`")))?;
+        let mut width = probability_width(field.data_type(), None);
+        while width.is_none() {
+            let Some(batch) = reader.next() else { break };
+            let batch = batch.map_err(refused)?;
+            width = batch.column_by_name(column).and_then(|array| probability_width(array.data_type(), Some(array)));
+        }
+        width.ok_or_else(|| wrong_value("probabilities", format!("no row has a value in the column `{column}`")))
+    })
 }
 
 fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 import scipy.sparse as sp
 
@@ -38,6 +39,51 @@ def frozen(X: np.ndarray) -> np.ndarray:
 
 def names(X: np.ndarray) -> list[str]:
     return [f"f{j}" for j in range(X.shape[1])]
+
+
+class Tensor:
+    """A tensor that has to be detached, copied from its device and widened, as a bfloat16 of torch."""
+
+    def __init__(self, X: np.ndarray, done: tuple[str, ...] = ()) -> None:
+        self.X, self.done = X, done
+
+    def _with(self, step: str) -> Tensor:
+        return Tensor(self.X, (*self.done, step))
+
+    def detach(self) -> Tensor:
+        return self._with("detach")
+
+    def cpu(self) -> Tensor:
+        return self._with("cpu")
+
+    def float(self) -> Tensor:
+        return self._with("float")
+
+    def numpy(self) -> np.ndarray:
+        if self.done == ("detach", "cpu"):
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        assert self.done == ("detach", "cpu", "float")
+        return self.X
+
+
+class HuggingFace:
+    """The part of a `datasets.Dataset` that tables are read by."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table, self.column_names, self.features = table, table.column_names, {}
+
+    def with_format(self, kind: str) -> Any:
+        assert kind == "arrow"
+        return _Sliced(self.table)
+
+
+class _Sliced:
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __getitem__(self, rows: slice) -> pa.Table:
+        assert rows == slice(None)
+        return self.table
 
 
 FORMS: dict[str, Callable[[np.ndarray], Any]] = {
@@ -68,6 +114,16 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     ),
     "pyarrow": lambda X: pa.table({f"f{j}": X[:, j] for j in range(X.shape[1])}),
     "pyarrow in parts": chunked,
+    "polars lazy": lambda X: pl.DataFrame(X, schema=names(X)).lazy(),
+    "polars arrays": lambda X: pl.DataFrame({"x": X}, schema={"x": pl.Array(pl.Float32, X.shape[1])}),
+    "pyarrow fixed-size lists": lambda X: pa.table({"x": pa.FixedSizeListArray.from_arrays(X.ravel(), X.shape[1])}),
+    "pyarrow lists in parts": lambda X: pa.concat_tables([pa.table({"x": X[:9].tolist()}), pa.table({"x": X[9:].tolist()})]),
+    "pyarrow sliced lists": lambda X: pa.table(
+        {"x": pa.FixedSizeListArray.from_arrays(np.concatenate([X, X]).ravel(), X.shape[1])}
+    ).slice(len(X)),
+    "pyarrow dataset": lambda X: pa.dataset.dataset(chunked(X)),
+    "hugging face": lambda X: HuggingFace(pa.table({"x": X.tolist()})),
+    "torch": Tensor,
     "record batch": lambda X: pa.RecordBatch.from_arrays([pa.array(X[:, j]) for j in range(X.shape[1])], names=names(X)),
 }
 

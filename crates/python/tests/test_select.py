@@ -189,6 +189,60 @@ def test_arrays_that_do_not_fit_the_model_are_rejected(classifier, pool):
         querist.select(X, classifier, 5, rule="threshold:gamma=1e-30")
 
 
+@pytest.mark.parametrize("classes", [1, 2, 3])
+@pytest.mark.parametrize("rule", [None, "entropy"])
+def test_probabilities_in_a_column_draw_like_those_of_a_model(program, tmp_path, classes, rule):
+    P = np.random.default_rng(0).dirichlet([0.4] * max(classes, 2), size=3000).astype(np.float32)
+    P[7] = np.eye(max(classes, 2))[0]
+    column = P[:, 1] if classes == 1 else pyarrow.array(P.tolist(), pyarrow.list_(pyarrow.float32()))
+    table = pyarrow.table({"id": np.arange(3000), "p": column, "note": ["x"] * 3000})
+    file = tmp_path / "pool.parquet"
+    parquet.write_table(table, file, row_group_size=500)
+    arguments = dict(k=25, probabilities="p", rule=rule, seed=7)
+    local = querist.select(file, **arguments)
+    command = [program, "select", str(file), "--probabilities", "p", "-k", "25", "--seed", "7", "--json"]
+    command += ["--rule", rule] if rule else []
+    expected = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert [str(name) for name in local.id] == [row["id"] for row in expected["selected"]]
+    assert local.probability.tolist() == [row["probability"] for row in expected["selected"]]
+    assert local.rule == expected["rule"]
+    same(local, querist.select(table, **arguments))
+    if classes > 1:
+        fixed = table.set_column(1, "p", pyarrow.FixedSizeListArray.from_arrays(P.ravel(), classes))
+        same(local, querist.select(fixed.take(np.random.default_rng(3).permutation(3000)), **arguments))
+    if rule == "entropy":
+        Q = P.astype(float) if classes != 1 else np.stack([1 - P[:, 1].astype(float), P[:, 1].astype(float)], axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            U = -np.nan_to_num(Q * np.log(Q)).sum(axis=1)
+        U /= np.log(3) if classes == 3 else 1
+        assert local.uncertainty == pytest.approx(U[local.id], rel=1e-4)
+    assert not set(querist.select(table, exclude=local, **arguments).id) & set(local.id)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (dict(probabilities="q"), (ValueError, querist.QueristError), "no column `q`"),
+        (dict(probabilities=3), TypeError, "^probabilities: need the name"),
+        (dict(model=b"x"), TypeError, "^model: cannot be combined"),
+        (dict(features="p"), TypeError, "^features: cannot be combined"),
+        (dict(pool=np.zeros((3, 2))), TypeError, "^pool: probabilities are in a column"),
+        (dict(pool=pyarrow.table({"id": [1], "p": [[0.9, 0.3]]})), querist.QueristError, None),
+        (dict(pool=pyarrow.table({"id": [1], "p": [[0.9, 0.3, 0.1]]})), querist.QueristError, "row 1.*no probabilities"),
+        (dict(pool=pyarrow.table({"id": [1], "p": [1.5]})), querist.QueristError, "row 1.*no probabilities"),
+        (dict(pool=pyarrow.table({"id": [1], "p": ["x"]})), querist.QueristError, "`p`"),
+    ],
+)
+def test_misuse_of_probabilities_names_the_argument(change, error, message):
+    arguments = dict(pool=pyarrow.table({"id": [1, 2], "p": [[0.5, 0.5], [0.1, 0.9]]}), k=1, probabilities="p") | change
+    if message is None:
+        # Of two probabilities only the second is read.
+        assert len(querist.select(**arguments)) == 1
+        return
+    with pytest.raises(error, match=message):
+        querist.select(**arguments)
+
+
 def test_the_spark_module_is_loaded_on_first_use():
     assert querist.spark.select.__module__ == "querist.spark"
     with pytest.raises(AttributeError, match="no attribute 'spork'"):

@@ -34,6 +34,7 @@ pub mod model_kind;
 pub mod stream;
 pub mod live;
 pub mod pool;
+pub mod scored_pool;
 pub mod precision;
 pub mod start;
 mod model;

@@ -1,6 +1,8 @@
 //! Selection of the next rows of a pool: one pass for the scale of the rule if it needs one, and one pass that draws.
 
+mod askable;
 mod pass;
+mod probabilities;
 mod scored;
 mod takers;
 mod written;
@@ -8,9 +10,11 @@ mod written;
 use querist_data::pool::{PoolEncoder, PoolFiles};
 use querist_data::{DataError, DataFault};
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chooser, Chosen, NoSelection, RowIds, ScaleSample, Selection};
+use querist_engine::select::{Chooser, Chosen, IdSet, NoSelection, RowIds, ScaleSample, Selection};
 
+pub use askable::AskableRows;
 pub use pass::{BatchReader, Pass, Taker};
+pub use probabilities::{probability_width, probability_width_of_files};
 pub use takers::{Decider, ScoreList, Unmergeable, merge_parts};
 pub use written::{to_batch, to_parquet};
 
@@ -30,13 +34,20 @@ pub struct Query<'a> {
     pub id: Option<&'a str>,
     /// The column of vectors that holds all features, if the model does not name it.
     pub features: Option<&'a str>,
+    /// The ids of rows that are not part of the pool, if there are any.
+    pub exclude: Option<&'a IdSet>,
+    /// Whether the features are the probabilities of another model, for [`Model::of_probabilities`].
+    pub are_probabilities: bool,
 }
 
-impl Query<'_> {
+impl<'a> Query<'a> {
     /// Returns the recipe for reading rows.
     pub fn recipe(&self) -> Result<PoolEncoder, DataFault> {
         match (&self.model.encoder, self.features) {
             (Some(encoder), features) => PoolEncoder::new(encoder, self.id, features),
+            (None, Some(column)) if self.are_probabilities && self.model.scorer.dim() == 1 => {
+                PoolEncoder::of_columns(&[column.to_owned()], self.id)
+            }
             (None, Some(column)) => PoolEncoder::of_vectors(column, self.model.scorer.dim(), self.id),
             (None, None) if let Some(columns) = &self.model.features => {
                 if columns.len() != self.model.scorer.dim() {
@@ -57,13 +68,19 @@ impl Query<'_> {
     }
 
     /// Returns a taker that draws rows, once the rule knows its scale.
-    pub fn chooser(&self, rule: &Rule) -> Chooser {
-        Chooser::new(rule.clone(), self.model.scorer.outputs(), Selection::new(self.seed, self.k))
+    pub fn chooser(&self, rule: &Rule) -> AskableRows<'a, Chooser> {
+        let outputs = self.model.scorer.outputs();
+        self.askable(Chooser::new(rule.clone(), outputs, Selection::new(self.seed, self.k)))
     }
 
     /// Returns a taker that samples rows for the scale of a rule.
-    pub fn sampler(&self) -> Sampler {
-        Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() }
+    pub fn sampler(&self) -> AskableRows<'a, Sampler> {
+        self.askable(Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() })
+    }
+
+    fn askable<T>(&self, inner: T) -> AskableRows<'a, T> {
+        let outputs = self.model.scorer.outputs();
+        AskableRows { inner, exclude: self.exclude, outputs, are_probabilities: self.are_probabilities, room: vec![] }
     }
 
     /// Draws from a pool of files. Calls back with the number of rows of each scored batch; `false` ends the
@@ -79,13 +96,13 @@ impl Query<'_> {
         let mut rule = self.rule().map_err(|fault| fault.of_file("the rule"))?;
         let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads, on_rows };
         if let Rule::Relative(rule) = &mut rule {
-            let mut samples = pass.over(pool, || self.sampler())?.into_iter().map(|sampler| sampler.sample);
+            let mut samples = pass.over(pool, || self.sampler())?.into_iter().map(|sampler| sampler.inner.sample);
             let mut sample = samples.next().unwrap_or_default();
             samples.for_each(|other| sample.merge(other));
             // A pool without rows is rejected below.
             sample.settle(rule);
         }
-        let parts = pass.over(pool, || self.chooser(&rule))?.into_iter().map(Chooser::into_selection);
+        let parts = pass.over(pool, || self.chooser(&rule))?.into_iter().map(|chooser| chooser.inner.into_selection());
         let mut selection = Selection::new(self.seed, self.k);
         parts.for_each(|part| selection.merge(part));
         let chosen = selection.finish().map_err(|error| refused(pool, &error))?;

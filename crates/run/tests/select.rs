@@ -16,7 +16,7 @@ use querist_data::pool::PoolFiles;
 use querist_data::{Encoder, Input, ReadOptions, load, load_with};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chosen, Id, RowIds, Selection};
+use querist_engine::select::{Chosen, Id, IdSet, RowIds, Selection};
 use querist_run::Model;
 use querist_run::select::{Pass, Query, to_batch, to_parquet};
 use serde_json::json;
@@ -79,7 +79,7 @@ fn numbers_model(folder: &Path, rule: &str, outputs: usize) -> Model {
 }
 
 fn query(model: &Model, k: usize) -> Query<'_> {
-    Query { model, rule: None, k, seed: 5, id: None, features: None }
+    Query { model, rule: None, k, seed: 5, id: None, features: None, exclude: None, are_probabilities: false }
 }
 
 fn draw(query: &Query<'_>, pool: &Path, threads: usize) -> Result<Chosen, String> {
@@ -117,6 +117,25 @@ fn write_lines(path: &Path, rows: &[usize]) {
         format!("{{\"id\": \"{row}\", {}}}\n", cells.join(", "))
     };
     fs::write(path, rows.iter().map(line).collect::<String>()).unwrap();
+}
+
+/// A pool without some rows draws as if they were in no file.
+#[test]
+fn excluded_rows_are_not_part_of_the_pool() {
+    let folder = TempDir::new().unwrap();
+    let rows: Vec<usize> = (0..3000).collect();
+    let (all, some) = (folder.path().join("all.parquet"), folder.path().join("some.parquet"));
+    write_parquet(&all, &table(&rows), 700);
+    let rest: Vec<usize> = rows.iter().copied().filter(|row| row % 7 != 3 && !(40..1100).contains(row)).collect();
+    write_parquet(&some, &table(&rest), 500);
+    let excluded: Vec<String> = rows.iter().filter(|row| !rest.contains(row)).map(ToString::to_string).collect();
+    let ids: IdSet = excluded.iter().map(String::as_str).collect();
+    for rule in ["entropy", "boundary"] {
+        let model = numbers_model(folder.path(), rule, 1);
+        let expected = draw(&query(&model, 30), &some, 1).unwrap();
+        let found = draw(&Query { exclude: Some(&ids), ..query(&model, 30) }, &all, 3).unwrap();
+        assert_eq!(found, expected, "{rule}");
+    }
 }
 
 #[test]
@@ -187,7 +206,7 @@ fn draws_do_not_depend_on_column_types() {
         for start in (0..ROWS).step_by(999) {
             batches.take(&batch.slice(start, 999.min(ROWS - start))).unwrap();
         }
-        assert_eq!(batches.into_taker().into_selection().finish().unwrap(), expected);
+        assert_eq!(batches.into_taker().inner.into_selection().finish().unwrap(), expected);
     }
     // Integers and doubles among the columns, in another order, with one that is not used.
     let whole = |j: usize| Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| value(*row, j).round() as i32)));

@@ -8,6 +8,7 @@ use querist_ledger::Ledger;
 use querist_run::model_file;
 use querist_run::overwrite::check_output;
 use querist_run::replay;
+use querist_run::scored_pool;
 use serde_json::Value;
 
 use crate::Output;
@@ -44,6 +45,9 @@ pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     if arguments.moved.data.is_some() || arguments.moved.images.is_some() {
         bail!("--data and --images are for labeling sessions; the ledger of another run holds all that a replay needs");
     }
+    if header["command"] == scored_pool::COMMAND {
+        return replay_scored_pool(arguments, &ledger);
+    }
     let folded = waiting("replaying the ledger", false, || replay::run(&ledger, &header))?;
     let mut results = PrintedResults::default();
     results.put("loss", folded.loss.clone().into());
@@ -79,4 +83,30 @@ pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     let differs = same == Some(false) || 0 < folded.found.disagreeing;
     let missing = differs.then(|| "the ledger does not give the model it recorded".to_owned());
     Ok(Output { text, code: u8::from(differs), missing }.with_loss(&ledger))
+}
+
+/// Checks the draws of a pool that a program scored. There is no model in its ledger.
+fn replay_scored_pool(arguments: &ReplayArgs, ledger: &Ledger) -> Result<Output> {
+    if arguments.model.is_some() {
+        bail!("--model: the ledger of a pool that another program scores has no model");
+    }
+    let found = waiting("replaying the ledger", false, || scored_pool::check(ledger))?;
+    let mut results = PrintedResults::default();
+    results.put("rule", found.rule.clone().into());
+    results.count("rows", "rows in the pool", found.rows);
+    results.count("asked", "asked", ledger.count("asked"));
+    results.count("answered", "answered", ledger.count("answered"));
+    results.count("confirmed", "draws with the recorded probability", found.confirmed);
+    results.count("disagreeing", "draws with another probability", found.disagreeing);
+    if 0 < found.not_compared {
+        results.count("not_compared", "draws by coverage, not compared", found.not_compared);
+    }
+    let text = if arguments.json {
+        results.to_json()
+    } else {
+        results.to_text(&format!("draws by {}, from {}", found.rule, arguments.ledger.display()), false)
+    };
+    let differs = 0 < found.disagreeing;
+    let missing = differs.then(|| "the ledger does not give the probabilities it recorded".to_owned());
+    Ok(Output { text, code: u8::from(differs), missing }.with_loss(ledger))
 }

@@ -13,7 +13,7 @@ use querist_ledger::ModelFile;
 use querist_render::table;
 use querist_run::Model;
 use querist_run::overwrite::{check_inputs, check_output};
-use querist_run::select::{Query, to_parquet};
+use querist_run::select::{Query, probability_width_of_files, to_parquet};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
 
@@ -29,12 +29,16 @@ pub(crate) struct SelectArgs {
     /// A file, a folder, or a pattern such as 'pool/*.parquet'
     pool: String,
     /// The model
-    #[arg(long, value_name = "FILE")]
-    model: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "probabilities", conflicts_with = "probabilities")]
+    model: Option<PathBuf>,
+    /// Draw by the probabilities of another model in this column: lists with one for each class, or numbers, those of the
+    /// second of two classes
+    #[arg(long, value_name = "COLUMN", conflicts_with = "features")]
+    probabilities: Option<String>,
     /// Number of rows to draw
     #[arg(short, value_parser = count)]
     k: u64,
-    /// The rule [default: the model's]
+    /// The rule [default: the model's, or boundary with --probabilities]
     #[arg(long)]
     rule: Option<String>,
     /// The column with ids [default: the model's, `id`, or the row number in a single file]
@@ -73,12 +77,10 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
         None => std::thread::available_parallelism().map_or(1, NonZero::get),
     };
     let write = arguments.out.as_deref().map(|path| writer(path).map(|write| (path, write))).transpose()?;
-    let file = ModelFile::read(&arguments.model)?;
-    let model = Model::new(&file.header, &file.arrays);
-    let model = model.map_err(|found| anyhow!("{}: {found}", arguments.model.display()))?;
     let pool = PoolFiles::find(&arguments.pool)?;
+    let model = model_of(arguments, &pool)?;
     if let Some(path) = &arguments.out {
-        check_inputs("--out", path, pool.files().iter().chain([&arguments.model]).map(PathBuf::as_path))?;
+        check_inputs("--out", path, pool.files().iter().chain(&arguments.model).map(PathBuf::as_path))?;
     }
     let query = Query {
         model: &model,
@@ -86,11 +88,16 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
         k: usize::try_from(arguments.k)?,
         seed: arguments.seed,
         id: arguments.id.as_deref(),
-        features: arguments.features.as_deref(),
+        features: arguments.probabilities.as_deref().or(arguments.features.as_deref()),
+        exclude: None,
+        are_probabilities: arguments.probabilities.is_some(),
     };
     let rule = query.rule().map_err(|fault| match arguments.rule {
         Some(_) => anyhow!("--rule {}", fault.found),
-        None => anyhow!("{}: {}; name it with --rule", arguments.model.display(), fault.found),
+        None => {
+            let model = arguments.model.as_deref().unwrap_or(Path::new("the model"));
+            anyhow!("{}: {}; name it with --rule", model.display(), fault.found)
+        }
     })?;
     // A rule relative to the pool needs two passes.
     let passes = if matches!(rule, Rule::Relative(_)) { 2 } else { 1 };
@@ -113,6 +120,17 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
             .map_err(|error| anyhow!("the rows were not written: {error}"))?;
     }
     Ok(Output::done(describe(arguments, &chosen, &rule.name())))
+}
+
+/// Reads the model, or makes that of a column of probabilities.
+fn model_of(arguments: &SelectArgs, pool: &PoolFiles) -> Result<Model> {
+    if let Some(column) = &arguments.probabilities {
+        let width = probability_width_of_files(pool, column)?;
+        return Ok(Model::of_probabilities(width).map_err(|fault| fault.of_file(column))?);
+    }
+    let path = arguments.model.as_deref().unwrap_or(Path::new(""));
+    let file = ModelFile::read(path)?;
+    Model::new(&file.header, &file.arrays).map_err(|found| anyhow!("{}: {found}", path.display()))
 }
 
 type Write = fn(&[SelectedRow]) -> Result<Vec<u8>>;

@@ -62,7 +62,16 @@ impl PoolFiles {
     }
 }
 
+/// Folders that hold the log of a table format. Beside the current rows, such a table has files of removed and replaced rows.
+const TABLE_LOGS: [(&str, &str); 2] = [("_delta_log", "a Delta table"), (".hoodie", "a Hudi table")];
+
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
+    if let Some((log, table)) = TABLE_LOGS.iter().find(|(log, _)| folder.join(log).is_dir()) {
+        let found = format!("{table} (it has `{log}`), whose files also hold rows that were removed or replaced");
+        let hint = "write its current rows to files first; in Python, pass the table itself, such as \
+                    deltalake.DeltaTable(path).to_pyarrow_table(), or a DataFrame to querist.spark.select";
+        return Err(DataFault::new(found, "a folder of plain files").hint(hint).of_file(&folder.display().to_string()));
+    }
     let unread = |error: std::io::Error| {
         DataFault::new(format!("cannot be listed: {error}"), "").of_file(&folder.display().to_string())
     };

@@ -164,7 +164,7 @@ impl ColdStart {
 }
 
 /// With more classes, draws by coverage are not used: of ten runs with 26 classes, one had a poor λ for hundreds of labels.
-const MOST_CLASSES: usize = 10;
+pub(super) const MOST_CLASSES: usize = 10;
 
 /// Returns the least number of labels of a cold start.
 pub(crate) fn least_labels(labels: Labels) -> u64 {

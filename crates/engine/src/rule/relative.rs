@@ -182,6 +182,27 @@ impl Relative {
         (self.bare(scores) + self.scale.base) / (1.0 + self.scale.base)
     }
 
+    /// Returns U of rows whose probabilities are known: the two largest, and that of the class with the fewest answers.
+    pub(crate) fn at_probabilities(&self, first: f64, second: f64, rarest: f64) -> f64 {
+        let bare = match self.kind {
+            RelativeKind::Boundary(_) => falling(first.ln() - second.ln(), self.scale),
+            RelativeKind::Rare => rarest,
+        };
+        (bare + self.scale.base) / (1.0 + self.scale.base)
+    }
+
+    /// Returns a ratio of the two largest probabilities below which U of the boundary rule is its least value, to the bit;
+    /// 0 if there is none.
+    pub(crate) fn negligible_ratio(&self) -> f64 {
+        let Scale { reach, from, base, .. } = self.scale;
+        let is_boundary = matches!(self.kind, RelativeKind::Boundary(_));
+        if !(is_boundary && reach.is_finite() && 0.0 < base) {
+            return 0.0;
+        }
+        // Adding less than a quarter of the spacing of numbers near the base changes nothing.
+        (-from - reach * (58.0 * std::f64::consts::LN_2 - base.ln().min(0.0))).exp()
+    }
+
     /// Returns U without the floor.
     fn bare(&self, scores: &[f64]) -> f64 {
         match self.kind {

@@ -1,6 +1,8 @@
 //! Row ids: equal ids get equal random numbers, whatever the type of their column.
 
+use std::collections::HashSet;
 use std::fmt::{self, Display};
+use std::ops::Range;
 
 use crate::coin::Coin;
 
@@ -33,7 +35,58 @@ pub enum RowIds<'a> {
     Texts(Vec<&'a str>),
 }
 
+/// A set of ids.
+///
+/// ```
+/// use querist_engine::select::{IdRef, IdSet};
+///
+/// let ids: IdSet = ["7", "mail-2"].into_iter().collect();
+/// assert!(ids.contains(IdRef::new("7")) && ids.contains(IdRef::Text("mail-2")) && !ids.contains(IdRef::Number(2)));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct IdSet {
+    numbers: HashSet<i64>,
+    texts: HashSet<Box<str>>,
+}
+
+impl IdSet {
+    /// Returns whether an id is in the set.
+    pub fn contains(&self, id: IdRef<'_>) -> bool {
+        match id {
+            IdRef::Number(number) => self.numbers.contains(&number),
+            IdRef::Text(text) => self.texts.contains(text),
+        }
+    }
+
+    /// Returns whether the set has no ids.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.texts.is_empty()
+    }
+}
+
+impl<'a> FromIterator<&'a str> for IdSet {
+    fn from_iter<T: IntoIterator<Item = &'a str>>(texts: T) -> Self {
+        let mut set = Self::default();
+        for text in texts {
+            match IdRef::new(text) {
+                IdRef::Number(number) => set.numbers.insert(number),
+                IdRef::Text(text) => set.texts.insert(text.into()),
+            };
+        }
+        set
+    }
+}
+
 impl<'a> RowIds<'a> {
+    /// Returns the ids of some of the rows.
+    pub fn slice(&self, rows: Range<usize>) -> RowIds<'a> {
+        match self {
+            RowIds::Numbers(ids) => RowIds::Numbers(&ids[rows]),
+            RowIds::Counted(first) => RowIds::Counted(first + rows.start as u64),
+            RowIds::Texts(ids) => RowIds::Texts(ids[rows].to_vec()),
+        }
+    }
+
     /// Returns the id of a row.
     #[inline]
     pub fn get(&self, row: usize) -> IdRef<'a> {
