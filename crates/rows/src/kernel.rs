@@ -1,7 +1,7 @@
 //! Kernel features: similarities of dense rows to landmarks, so that a linear model of them is not linear in the columns.
 //!
 //! The kernel is k(x, z) = e^(−‖x − z‖²/(w²V)), where V is the total variance of the features and w the width. A row gets
-//! the features √V·L⁻¹(k(x, z₁), …, k(x, z_m)) of its m landmarks z, where LLᵀ is the matrix of their similarities
+//! the features √V·L⁻¹k, where k has its similarities to the m landmarks z, and `LLᵀ` is the matrix of their similarities
 //! (Nyström). The product of the kernel features of two rows is then nearly V·k, for all rows that landmarks represent.
 //! They follow the row's own features, so that every model of them has a linear part of the same size.
 
@@ -123,7 +123,7 @@ fn total_variance(rows: &DenseRows) -> f64 {
     if variance.is_finite() && 0.0 < variance { variance } else { 1.0 }
 }
 
-/// Factors a matrix of similarities as LLᵀ, and returns L⁻¹ times a scale, column by column.
+/// Factors a matrix of similarities as `LLᵀ`, and returns L⁻¹ times a scale, column by column.
 fn whitening(matrix: &mut [f64], count: usize, scale: f64) -> Vec<f64> {
     for column in 0..count {
         for row in column..count {
