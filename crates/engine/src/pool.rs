@@ -50,8 +50,8 @@ pub use sampler::PoolSampler;
 use sampler::rows_to_sample;
 pub use scan::{BLOCK, Scan};
 pub use scored::{
-    ColdMethod, DrawError, DrawMethod, Prediction, PredictionKind, PredictionValues, Predictions, ScoredDraw,
-    ScoredPool, ScoredPoolEstimate, ScoredPoolSettings,
+    ColdMethod, DrawMethod, Prediction, PredictionKind, PredictionValues, Predictions, ScoredDraw, ScoredPool,
+    ScoredPoolError, ScoredPoolEstimate, ScoredPoolSettings,
 };
 pub use sgd::{SgdPool, SgdSettings};
 

@@ -5,6 +5,8 @@
 'refuted'
 """
 
+from typing import TYPE_CHECKING
+
 from querist._arguments import NotFittedError
 from querist._certificate import Certificate, certify, losses, rules
 from querist._classifier import ActiveClassifier
@@ -15,6 +17,9 @@ from querist._query import query
 from querist._select import Selection, select
 from querist._stream import Ask, Counts, Stream
 from querist._theory import equivalent_loss, tabulate, uncertainty
+
+if TYPE_CHECKING:
+    from querist import spark as spark
 
 __version__ = "0.1.0"
 __all__ = [

@@ -7,9 +7,10 @@ import json
 import os
 import threading
 import warnings
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from querist import _querist
 from querist._arguments import labels as read_labels
@@ -360,15 +361,31 @@ class ActiveClassifier:
         right = predicted == read_labels(y, len(predicted), self)
         return float(np.average(right, weights=sample_weights(sample_weight, len(predicted))))
 
+    @overload
     def query(
         self,
-        X: Any,
+        X: object,
+        n: int = 1,
+        *,
+        return_probabilities: Literal[False] = False,
+        exclude: object = None,
+        draw: str = "random",
+    ) -> NDArray[np.int64]: ...
+
+    @overload
+    def query(
+        self, X: object, n: int = 1, *, return_probabilities: Literal[True], exclude: object = None, draw: str = "random"
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+
+    def query(
+        self,
+        X: object,
         n: int = 1,
         *,
         return_probabilities: bool = False,
-        exclude: Any = None,
+        exclude: object = None,
         draw: str = "random",
-    ) -> Any:
+    ) -> NDArray[np.int64] | tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Draws the next rows to label and returns their indices into ``X``.
 
         Rows are drawn one after another without replacement, each with probability in proportion to its U among the remaining
@@ -385,7 +402,7 @@ class ActiveClassifier:
         self._check_fitted()
         call = self._reserve_call()
         try:
-            return self._query(
+            found: NDArray[np.int64] | tuple[NDArray[np.int64], NDArray[np.float64]] = self._query(
                 X,
                 n,
                 rule=self.rule,
@@ -398,6 +415,7 @@ class ActiveClassifier:
         except BaseException:
             self._release_call(call)
             raise
+        return found
 
     def _reserve_call(self) -> int:
         """Returns the number of a call, a different one to each of several threads."""

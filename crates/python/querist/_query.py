@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from querist import _querist
 from querist._arguments import excluded, positive_integer, seed_of
@@ -56,17 +57,45 @@ def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilitie
     return (indices, probabilities) if return_probabilities else indices
 
 
+@overload
 def query(
-    estimator: Any,
-    X: Any = None,
+    estimator: object,
+    X: object = None,
     n: int = 1,
     *,
     rule: str = "boundary",
-    random_state: Any = None,
-    return_probabilities: bool = False,
-    exclude: Any = None,
+    random_state: object = None,
+    return_probabilities: Literal[False] = False,
+    exclude: object = None,
     draw: str = "random",
-) -> Any:
+) -> NDArray[np.int64]: ...
+
+
+@overload
+def query(
+    estimator: object,
+    X: object = None,
+    n: int = 1,
+    *,
+    rule: str = "boundary",
+    random_state: object = None,
+    return_probabilities: Literal[True],
+    exclude: object = None,
+    draw: str = "random",
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+
+
+def query(
+    estimator: object,
+    X: object = None,
+    n: int = 1,
+    *,
+    rule: str = "boundary",
+    random_state: object = None,
+    return_probabilities: bool = False,
+    exclude: object = None,
+    draw: str = "random",
+) -> NDArray[np.int64] | tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Draws the next rows to label, by the predictions of any estimator, or by probabilities.
 
     Rows are drawn one after another without replacement, each with probability in proportion to its uncertainty U among the
@@ -122,16 +151,20 @@ def query(
 
     seed = seed_of(random_state)
     if isinstance(estimator, ActiveClassifier):
-        return estimator._query(
+        found: NDArray[np.int64] | tuple[NDArray[np.int64], NDArray[np.float64]] = estimator._query(
             X, n, rule=rule, seed=seed, call=0, return_probabilities=return_probabilities, exclude=exclude, draw=draw
         )
+        return found
     predictions, probabilities = _ask(estimator, X)
     argument = "probabilities" if X is None else "estimator"
     classes = 2 if predictions.shape[1] == 1 or (probabilities and predictions.shape[1] == 2) else predictions.shape[1]
     goal = wanted(
         n, len(predictions), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
     )
-    return answer(_querist.query_scores(predictions, probabilities, goal, argument), return_probabilities)
+    drawn: NDArray[np.int64] | tuple[NDArray[np.int64], NDArray[np.float64]] = answer(
+        _querist.query_scores(predictions, probabilities, goal, argument), return_probabilities
+    )
+    return drawn
 
 
 def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:

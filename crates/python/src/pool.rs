@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use querist_engine::estimate::{ClassScores, Invalid};
 use querist_engine::pool::{
-    ColdMethod, DrawError, DrawMethod, PredictionKind, PredictionValues, Predictions, ScoredDraw, ScoredPool,
+    ColdMethod, DrawMethod, PredictionKind, PredictionValues, Predictions, ScoredDraw, ScoredPool, ScoredPoolError,
     ScoredPoolEstimate,
 };
 use querist_rows::Rows;
@@ -54,6 +54,9 @@ pub(crate) struct PoolState {
 /// Rows, probabilities, floors, and the number of each method's draws: by the rule, uniform, by coverage, uniform because
 /// U is 0.
 type DrawnRows = (Vec<i64>, Vec<f64>, Vec<f64>, [usize; 4]);
+
+/// Rows, probabilities, floors, and the class of each or −1.
+type AllDraws = (Vec<i64>, Vec<f64>, Vec<f64>, Vec<i64>);
 
 /// Accuracy, log loss, Brier score and the scores of each class.
 type PoolEstimateParts = (EstimateParts, EstimateParts, EstimateParts, Vec<ClassParts>);
@@ -183,7 +186,7 @@ impl PoolState {
     }
 
     /// Returns all draws: rows, probabilities, floors, and the class of each or −1.
-    fn drawn(&self, py: Python<'_>) -> PyResult<(Vec<i64>, Vec<f64>, Vec<f64>, Vec<i64>)> {
+    fn drawn(&self, py: Python<'_>) -> PyResult<AllDraws> {
         py.detach(|| {
             let held = self.held();
             let pool = held.as_ref().ok_or_else(closed)?.pool();
@@ -242,13 +245,13 @@ fn named(error: NotRecorded, predictions: &str) -> PyErr {
         other => return refused(other),
     };
     let argument = match &error {
-        DrawError::NoRow(_) => return refused(&error),
-        DrawError::TooFew { .. } => "n",
-        DrawError::NoFeatures => "features",
-        DrawError::Rule(_) => "rule",
-        DrawError::Settings(_) => "precision",
-        DrawError::NotDrawn { .. } | DrawError::Answered { .. } => "draw",
-        DrawError::NoClass { .. } => "labels",
+        ScoredPoolError::NoRow(_) => return refused(&error),
+        ScoredPoolError::TooFew { .. } => "n",
+        ScoredPoolError::NoFeatures => "features",
+        ScoredPoolError::Rule(_) => "rule",
+        ScoredPoolError::Settings(_) => "precision",
+        ScoredPoolError::NotDrawn { .. } | ScoredPoolError::Answered { .. } => "draw",
+        ScoredPoolError::NoClass { .. } => "labels",
         _ => predictions,
     };
     wrong_value(argument, error)

@@ -66,15 +66,12 @@ impl Selector {
         scale: Option<&[u8]>,
     ) -> PyResult<Self> {
         sheltered(|| {
-            let model = match width {
-                Some(width) => {
-                    Model::of_probabilities(width).map_err(|fault| wrong_value("probabilities", in_python(&fault)))?
-                }
-                None => {
-                    let file = ModelFile::from_bytes(model.unwrap_or_default());
-                    let file = file.map_err(|fault| wrong_value("model", fault_text(&fault)))?;
-                    Model::new(&file.header, &file.arrays).map_err(|error| wrong_value("model", error))?
-                }
+            let model = if let Some(width) = width {
+                Model::of_probabilities(width).map_err(|fault| wrong_value("probabilities", in_python(&fault)))?
+            } else {
+                let file = ModelFile::from_bytes(model.unwrap_or_default());
+                let file = file.map_err(|fault| wrong_value("model", fault_text(&fault)))?;
+                Model::new(&file.header, &file.arrays).map_err(|error| wrong_value("model", error))?
             };
             let exclude = exclude.iter().map(String::as_str).collect();
             let mut selector =

@@ -59,7 +59,7 @@ def described(node: ast.ClassDef | ast.FunctionDef, prefix: str, indent: str = "
     """Returns the signature and summary of a function, or of a class and its public methods."""
     if isinstance(node, ast.FunctionDef):
         return f"{indent}{prefix}{node.name}{signature(node)}\n{summary(node, indent)}"
-    methods = [each for each in node.body + inherited(node) if isinstance(each, ast.FunctionDef)]
+    methods = [each for each in node.body + inherited(node) if isinstance(each, ast.FunctionDef) and not is_overload(each)]
     made = next((each for each in methods if each.name in ("__init__", "__new__") and len(each.args.args) > 1), None)
     head = f"{prefix}{node.name}{signature(made, result=False) if made else ''}"
     fields = [each for each in node.body if isinstance(each, ast.AnnAssign) and not ast.unparse(each.target).startswith("_")]

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::path::Path;
 
 use querist_engine::pool::{
-    ColdMethod, DrawError, DrawMethod, Prediction, PredictionKind, Predictions, ScoredDraw, ScoredPool,
+    ColdMethod, DrawMethod, Prediction, PredictionKind, Predictions, ScoredDraw, ScoredPool, ScoredPoolError,
     ScoredPoolSettings,
 };
 use querist_engine::rule::{self, Rule, Scale};
@@ -43,7 +43,7 @@ pub struct ScoredPoolRunSettings {
 #[non_exhaustive]
 pub enum NotRecorded {
     /// The draw or the answer is impossible.
-    Draw(DrawError),
+    Draw(ScoredPoolError),
     /// The ledger was not written.
     Run(Error),
 }
@@ -59,8 +59,8 @@ impl Display for NotRecorded {
 
 impl std::error::Error for NotRecorded {}
 
-impl From<DrawError> for NotRecorded {
-    fn from(error: DrawError) -> Self {
+impl From<ScoredPoolError> for NotRecorded {
+    fn from(error: ScoredPoolError) -> Self {
         Self::Draw(error)
     }
 }
@@ -195,7 +195,9 @@ impl ScoredPoolRun {
             let events = drawn.iter().enumerate().map(|(index, draw)| asked(draw, first + index).to_record());
             ledger.append(&events.collect::<Result<Vec<_>>>()?)?;
         }
-        drawn.into_iter().for_each(|draw| self.pool.record(draw));
+        for draw in drawn {
+            self.pool.record(draw);
+        }
         Ok(&self.pool.draws()[first..])
     }
 
@@ -285,7 +287,7 @@ fn restored(ledger: &Ledger, mut pool: ScoredPool) -> Result<ScoredPool> {
         let classes = classes.parse().ok().context("the ledger's number of classes")?;
         pool.set_classes(classes).map_err(|error| Error::Invalid(error.to_string()))?;
     }
-    let invalid = |error: DrawError| Error::Invalid(format!("{}: {error}", ledger.path().display()));
+    let invalid = |error: ScoredPoolError| Error::Invalid(format!("{}: {error}", ledger.path().display()));
     for event in event::events(ledger) {
         match event? {
             RunEvent::Considered { .. } => bail!("this is the ledger of a stream"),

@@ -1,3 +1,5 @@
+//! Laws of pools that another model scores.
+
 use super::*;
 use crate::rows::DenseRows;
 
@@ -8,10 +10,12 @@ fn settings(rows: usize, rule: &str, seed: u64) -> ScoredPoolSettings {
 /// Returns probabilities of rows, from sharp to even.
 fn table(rows: usize, classes: usize) -> Vec<f64> {
     let coin = Coin::new(1, "table");
-    let mut values: Vec<f64> = (0..rows * classes).map(|at| coin.unit(at as u64).powi(1 + (at % 7) as i32)).collect();
+    let mut values: Vec<f64> = (0..rows * classes).map(|at| coin.unit(at as u64).powf(1.0 + (at % 7) as f64)).collect();
     for row in values.chunks_exact_mut(classes) {
         let sum: f64 = row.iter().sum();
-        row.iter_mut().for_each(|p| *p /= sum);
+        for p in row {
+            *p /= sum;
+        }
     }
     values
 }
@@ -104,9 +108,9 @@ fn a_cold_start_lasts_until_every_class_has_a_label() {
         }
         let is_cold = |method: &DrawMethod| *method != DrawMethod::Rule;
         assert!(methods[..9].iter().all(is_cold) && !methods[9..].iter().any(is_cold), "{methods:?}");
-        assert_eq!(pool.draw(None, None, 1), Err(DrawError::NoPredictions));
+        assert_eq!(pool.draw(None, None, 1), Err(ScoredPoolError::NoPredictions));
     }
     let mut pool =
         ScoredPool::new(ScoredPoolSettings { cold: ColdMethod::Coverage, ..settings(300, "boundary", 5) }).unwrap();
-    assert_eq!(pool.draw(None, None, 1), Err(DrawError::NoFeatures));
+    assert_eq!(pool.draw(None, None, 1), Err(ScoredPoolError::NoFeatures));
 }
