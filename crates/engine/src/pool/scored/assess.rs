@@ -7,7 +7,7 @@ use crate::estimate::{
 };
 use crate::pool::precision::ShareEvidence;
 use crate::rule::Rule;
-use crate::stop::{Advice, Better, Progress, StopRule, accuracy_readings};
+use crate::stop::{Advice, Better, Progress, Reading, StopRule};
 
 /// The estimated performance of a model on the whole pool.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,10 +151,9 @@ impl ScoredPool {
     /// Returns the advice of a stopping rule about a model with this estimated performance. Expected gains are those of the
     /// predictions that were current at each draw.
     pub fn advise(&self, rule: &StopRule, found: Option<&ScoredPoolEstimate>) -> Advice {
-        let estimator = Estimator::new(self.settings.rows);
         let readings = self.progressive_errors().and_then(|wrong| {
-            let (_, draws) = self.answered_draws();
-            accuracy_readings(&estimator, &wrong, &draws).ok()
+            let losses: Vec<f64> = wrong.into_iter().map(|wrong| f64::from(u8::from(wrong))).collect();
+            Reading::of_losses(self.settings.rows, &losses, &self.answered_draws().1).ok()
         });
         let readings = readings.unwrap_or_default();
         rule.advise(&Progress {
