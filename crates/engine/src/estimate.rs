@@ -25,6 +25,7 @@ mod reliability;
 mod score_test;
 mod scores;
 mod tail;
+mod tilted_model;
 
 pub use leveled::leveled_weights;
 pub use loss_matrix::{LossMatrix, VisitLosses};

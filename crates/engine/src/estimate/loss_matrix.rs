@@ -21,6 +21,8 @@ pub struct LossMatrix<'a> {
     pub classes: usize,
     /// Visits the losses of each item of the pool, or of a uniform sample of it.
     pub pool: &'a VisitLosses<'a>,
+    /// Whether `pool` visits a sample, drawn with replacement.
+    pub is_sample: bool,
 }
 
 /// Draws from a pool whose loss matrix is known.
@@ -55,7 +57,7 @@ impl<'a> AnsweredLosses<'a> {
     /// Calls `then` with the loss matrix and returns its result.
     pub(super) fn with_matrix<T>(&self, then: impl FnOnce(&LossMatrix<'_>) -> T) -> T {
         let visit_all = |visit: &mut dyn FnMut(&[f64])| self.matrix.chunks_exact(self.classes).for_each(visit);
-        then(&LossMatrix { drawn: &self.drawn, classes: self.classes, pool: &visit_all })
+        then(&LossMatrix { drawn: &self.drawn, classes: self.classes, pool: &visit_all, is_sample: false })
     }
 }
 

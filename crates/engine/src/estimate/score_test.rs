@@ -9,12 +9,13 @@
 //! with a tilted model in place of a proportion p. What a tilted model expects of each item is also a control variate:
 //! only the deviations of the draws from it are noise. Wrong predictions make intervals wider, but do not bias them.
 
-use super::anytime::Control;
+use super::anytime::{Betting, Control};
 use super::interval::Spread;
 use super::leveled::Levels;
 use super::ratio::RatioTerm;
+use super::tilted_model::{Normalizer, TiltedModel, tilted_models};
 use super::{DrawProbability, Estimator, Invalid, Judgement, LossMatrix};
-use crate::stats::normal_quantile;
+use crate::stats::{mean, normal_quantile};
 
 /// The largest number of losses of drawn items for which the tests run: each loss is used in every tilted model, for
 /// every class.
@@ -29,6 +30,16 @@ pub(super) struct Count {
     pub(super) term: fn(bool, bool) -> RatioTerm,
 }
 
+impl Count {
+    /// Returns the function (predicted, true) ↦ numerator − ratio·denominator.
+    fn value(self, ratio: f64) -> impl Fn(bool, bool) -> f64 {
+        move |predicted, actual| {
+            let RatioTerm { numerator, denominator } = (self.term)(predicted, actual);
+            numerator - ratio * denominator
+        }
+    }
+}
+
 /// Score tests of tilted models, in which a model is wrong more often or less often.
 pub struct ScoreTests<'a> {
     tilted_models: Vec<TiltedModel>,
@@ -37,17 +48,8 @@ pub struct ScoreTests<'a> {
     judged: &'a [Judgement],
     levels: Levels<'a>,
     noise: Vec<f64>,
-}
-
-struct TiltedModel {
-    /// b, the exponent of the odds.
-    sharpness: f64,
-    /// The normalizing constant of each draw's class probabilities e^{−b·loss}.
-    totals: Vec<Normalizer>,
-    /// Fractions of the pool by class: predicted and true, predicted, true.
-    pool: Vec<[f64; 3]>,
-    /// The variance of the predicted accuracy of the pool, if it comes from a sample of its items; else 0.
-    sampling_variance: f64,
+    /// The predicted probabilities of errors of the items that were sampled from the pool; `None` if all were visited.
+    sampled_errors: Option<Vec<f64>>,
 }
 
 /// An estimated share, with the shares that draws do not exclude.
@@ -55,25 +57,6 @@ pub(super) struct TestedShare {
     pub(super) value: f64,
     pub(super) low: f64,
     pub(super) high: f64,
-}
-
-/// A normalizing constant: probabilities are e^{−b·(loss − likeliest)}/total, so that no power overflows.
-#[derive(Clone, Copy)]
-struct Normalizer {
-    likeliest: f64,
-    total: f64,
-}
-
-impl Normalizer {
-    fn of(losses: &[f64], b: f64) -> Self {
-        let likeliest = losses.iter().copied().reduce(|a, c| if b * c < b * a { c } else { a }).unwrap_or(0.0);
-        let unit = Self { likeliest, total: 1.0 };
-        Self { total: losses.iter().map(|loss| unit.probability(*loss, b)).sum(), ..unit }
-    }
-
-    fn probability(self, loss: f64, b: f64) -> f64 {
-        (-b * (loss - self.likeliest)).exp() / self.total
-    }
 }
 
 /// A test of a tilted model: its ratio, the excess of the draws over it, and the variances of that excess.
@@ -85,38 +68,50 @@ struct ModelTest<'a> {
     /// The variance that the model implies.
     expected: f64,
     /// The observed variance.
-    seen: f64,
+    observed: f64,
 }
 
-/// The distance from 0 that an excess may have.
-struct Room {
+/// The width of the acceptance region of a test: the distance from 0 that its excess may have.
+struct AcceptanceWidth {
     /// In standard deviations that a model implies.
     expected: f64,
     /// In observed standard deviations.
-    seen: f64,
-    /// The fraction of the observed variance that the lower end uses.
-    seen_below: f64,
+    observed: f64,
 }
 
-impl Room {
-    /// Returns the distance for a test above 0. Draws with too many errors show too large a variance.
-    fn above(&self, test: &ModelTest<'_>) -> f64 {
-        (self.expected * test.expected.sqrt()).max(self.seen * test.seen.sqrt())
+impl AcceptanceWidth {
+    /// Returns the width above 0, which determines the lower end of an interval: draws with many hits exclude models of
+    /// low ratios.
+    fn for_lower_end(&self, test: &ModelTest<'_>) -> f64 {
+        (self.expected * test.expected.sqrt()).max(self.observed * test.observed.sqrt())
     }
 
-    /// Returns the distance for a test below 0. Draws with too few errors show hardly any variance.
-    fn below(&self, test: &ModelTest<'_>) -> f64 {
-        (self.expected * test.expected.sqrt()).max(self.seen * (self.seen_below * test.seen).sqrt())
+    /// Returns the width below 0, which determines the upper end: draws with few hits exclude models of high ratios, but
+    /// show too large a variance.
+    fn for_upper_end(&self, test: &ModelTest<'_>) -> f64 {
+        (self.expected * test.expected.sqrt()).max(self.observed * (OBSERVED_FOR_UPPER_END * test.observed).sqrt())
     }
 }
 
-/// The factor on normal quantiles, and the fraction of the observed variance at the lower end, in tests of ratios.
-/// Measured on 13 pools: with these, intervals of F1 are 15 % narrower than without control variates.
+/// The fraction of the observed variance that the upper end uses, for accuracy and for ratios.
+const OBSERVED_FOR_UPPER_END: f64 = 2.0 / 3.0;
+
+/// The factor on normal quantiles in tests of ratios. Measured on 13 pools: with it, intervals of F1 are 15 % narrower than
+/// without control variates.
 const RATIO_FACTOR: f64 = 1.07;
-const RATIO_SEEN_BELOW: f64 = 2.0 / 3.0;
 
 /// The factor on normal quantiles in tests of accuracy.
-const SHARE_FACTOR: f64 = 1.0;
+const ACCURACY_FACTOR: f64 = 1.0;
+
+/// The part of the error rate of bets that is spent on the sampling error of predictions.
+const SAMPLING_PART: f64 = 0.05;
+
+/// Bets on the errors of a model, with its predictions as control variates.
+pub(super) struct ErrorBets {
+    pub(super) controls: Vec<Control>,
+    /// The confidence of the bets. It is above that of the interval if the predictions are from a sample of the pool.
+    pub(super) confidence: f64,
+}
 
 impl Estimator {
     /// Tests tilted models, in which the model is wrong more often or less often than it predicts, against these draws.
@@ -139,8 +134,9 @@ impl Estimator {
             return Ok(None);
         }
         let levels = Levels::new(self.pool, draws);
-        let (noise, losses) = (levels.noise(), matrix.drawn.to_vec());
-        Ok(Some(ScoreTests { tilted_models: tilted_models(matrix, self.pool), losses, classes, judged, levels, noise }))
+        let (noise, losses, (tilted_models, errors)) = (levels.noise(), matrix.drawn.to_vec(), tilted_models(matrix));
+        let sampled_errors = matrix.is_sample.then_some(errors);
+        Ok(Some(ScoreTests { tilted_models, losses, classes, judged, levels, noise, sampled_errors }))
     }
 }
 
@@ -154,22 +150,27 @@ impl ScoreTests<'_> {
         let count = Count { class: None, term: |_, is| RatioTerm::new(is, true) };
         let (nearest, tests) = self.nearest_and_tests(count)?;
         let value = (tests[nearest].ratio + tests[nearest].above).clamp(0.0, 1.0);
-        let room = self.room(&tests[nearest], count, (confidence, SHARE_FACTOR));
-        let (low, high) = accepted(&tests, &room)?;
+        let width = self.width(&tests[nearest], count, (confidence, ACCURACY_FACTOR));
+        let (low, high) = accepted(&tests, &width)?;
         Some(TestedShare { value, low: low.min(value), high: high.max(value) })
     }
 
-    /// Returns the predicted probabilities of errors, as control variates of bets.
-    pub(super) fn predicted_errors(&self) -> Vec<Control> {
+    /// Returns bets with the predicted probabilities of errors as control variates, for an interval of this confidence.
+    pub(super) fn error_bets(&self, confidence: f64) -> ErrorBets {
         let original = self.tilted_models.iter().find(|model| model.sharpness == 1.0);
-        let Some(model) = original else { return Control::constants(&[0.0, 1.0]) };
+        let Some(model) = original else { return ErrorBets { controls: Control::constants(&[0.0, 1.0]), confidence } };
         let error = |(m, (judged, total)): (usize, (&Judgement, &Normalizer))| {
             1.0 - total.probability(self.losses[m * self.classes + judged.predicted], 1.0)
         };
         let drawn = self.judged.iter().zip(&model.totals).enumerate().map(error).collect();
-        let right: f64 = model.pool.iter().map(|[found, ..]| found).sum();
         // The likeliest of K classes has a probability of at least 1/K.
-        Control::predictions(drawn, 1.0 - right, 3.0 * model.sampling_variance.sqrt(), 1.0 - 1.0 / self.classes as f64)
+        let largest = 1.0 - 1.0 / self.classes as f64;
+        let (slack, confidence) = self.sampled_errors.as_ref().map_or((0.0, confidence), |errors| {
+            let of_sample = SAMPLING_PART * (1.0 - confidence);
+            (mean_slack(errors, largest, 1.0 - of_sample), confidence + of_sample)
+        });
+        let controls = Control::predictions(drawn, 1.0 - model.accuracy(), slack, largest);
+        ErrorBets { controls, confidence }
     }
 
     /// Returns the ratios that the draws do not exclude at this confidence; `None` if no tilted model defines the ratio.
@@ -178,7 +179,7 @@ impl ScoreTests<'_> {
     /// deviations from it are noise.
     pub(super) fn ratio_interval(&self, count: Count, confidence: f64) -> Option<(f64, f64)> {
         let (nearest, tests) = self.nearest_and_tests(count)?;
-        accepted(&tests, &self.room(&tests[nearest], count, (confidence, RATIO_FACTOR)))
+        accepted(&tests, &self.width(&tests[nearest], count, (confidence, RATIO_FACTOR)))
     }
 
     /// Tests all tilted models that define the ratio, and returns the index of the one that is nearest to the draws.
@@ -189,33 +190,33 @@ impl ScoreTests<'_> {
         Some((nearest, tests))
     }
 
-    /// Returns the distances that tests may have from 0, by the errors of the draws under the model that is nearest to them.
-    fn room(&self, nearest: &ModelTest<'_>, count: Count, (confidence, factor): (f64, f64)) -> Room {
+    /// Returns the width of acceptance regions, by the errors of the draws under the model that is nearest to them.
+    fn width(&self, nearest: &ModelTest<'_>, count: Count, (confidence, factor): (f64, f64)) -> AcceptanceWidth {
         let errors: Vec<f64> = self.draws(nearest.model, nearest.ratio, count).map(|draw| draw.error).collect();
         let expected = factor * normal_quantile(0.5 + 0.5 * confidence);
-        let seen = Spread::of(&self.levels, &errors).quantile(confidence);
-        Room { expected, seen, seen_below: RATIO_SEEN_BELOW }
+        AcceptanceWidth { expected, observed: Spread::of(&self.levels, &errors).quantile(confidence) }
     }
 
     /// Tests a tilted model; `None` if it does not define the ratio.
     fn test<'a>(&'a self, model: &'a TiltedModel, count: Count) -> Option<ModelTest<'a>> {
         let ratio = model.ratio(count)?;
-        let variance = if count.class.is_none() { model.sampling_variance } else { 0.0 };
-        let mut test = ModelTest { model, ratio, above: 0.0, expected: variance, seen: variance };
+        let (mut above, mut expected, mut observed) = (0.0, 0.0, 0.0);
         for (m, TestedDraw { error, square }) in self.draws(model, ratio, count).enumerate() {
-            test.above += self.levels.weights[m] * error / self.judged.len() as f64;
-            test.expected += self.noise[m] * square;
-            test.seen += self.noise[m] * error * error;
+            above += self.levels.weights[m] * error / self.judged.len() as f64;
+            expected += self.noise[m] * square;
+            observed += self.noise[m] * error * error;
         }
-        Some(test)
+        let of_sample = match &self.sampled_errors {
+            Some(errors) if count.class.is_none() => model.accuracy_variance() / errors.len() as f64,
+            _ => 0.0,
+        };
+        let (expected, observed) = (expected + of_sample, observed + of_sample);
+        Some(ModelTest { model, ratio, above, expected, observed })
     }
 
     /// Returns the error of each draw under a tilted model.
     fn draws(&self, tilted: &TiltedModel, ratio: f64, count: Count) -> impl Iterator<Item = TestedDraw> {
-        let value = move |predicted: bool, actual: bool| {
-            let RatioTerm { numerator, denominator } = (count.term)(predicted, actual);
-            numerator - ratio * denominator
-        };
+        let value = count.value(ratio);
         self.judged.iter().zip(&tilted.totals).enumerate().map(move |(m, (judged, total))| {
             let class = count.class.unwrap_or(judged.predicted);
             let predicted = judged.predicted == class;
@@ -238,11 +239,11 @@ struct TestedDraw {
 }
 
 /// Returns the range of the ratios of models that are not excluded.
-fn accepted(tests: &[ModelTest<'_>], room: &Room) -> Option<(f64, f64)> {
+fn accepted(tests: &[ModelTest<'_>], width: &AcceptanceWidth) -> Option<(f64, f64)> {
     let (first, last) = (tests.first()?, tests.last()?);
     // Both fall as ratios rise: models above 0 in the first are too low, models below 0 in the second too high.
-    let too_low = |test: &ModelTest<'_>| test.above - room.above(test);
-    let too_high = |test: &ModelTest<'_>| test.above + room.below(test);
+    let too_low = |test: &ModelTest<'_>| test.above - width.for_lower_end(test);
+    let too_high = |test: &ModelTest<'_>| test.above + width.for_upper_end(test);
     let (mut low, mut high) = (None, None);
     for (one, next) in tests.iter().zip(&tests[1..]) {
         let crossing = |of: &dyn Fn(&ModelTest<'_>) -> f64| {
@@ -261,72 +262,15 @@ fn accepted(tests: &[ModelTest<'_>], room: &Room) -> Option<(f64, f64)> {
     Some((low.min(high), low.max(high)))
 }
 
-impl TiltedModel {
-    /// Returns the ratio under this tilted model; `None` if its denominator is 0.
-    fn ratio(&self, count: Count) -> Option<f64> {
-        let [found, predicted, actual] = match count.class {
-            Some(class) => self.pool[class],
-            None => {
-                let right = self.pool.iter().map(|[found, ..]| found).sum();
-                [right, 1.0, right]
-            }
-        };
-        let shares = [(true, true, found), (true, false, predicted - found), (false, true, actual - found)];
-        let (mut numerators, mut denominators) = (0.0, 0.0);
-        for (predicted, actual, share) in shares {
-            let RatioTerm { numerator, denominator } = (count.term)(predicted, actual);
-            numerators += share * numerator;
-            denominators += share * denominator;
-        }
-        (0.0 < denominators).then_some(numerators / denominators)
-    }
-}
-
-/// Returns b of the tilted models to test, from the most errors to the fewest, dense around the original model, b = 1.
-/// Ends between two of them are interpolated.
-fn sharpnesses() -> Vec<f64> {
-    let power = |third: i32| (f64::from(third) / 3.0).exp2();
-    // Models that hardly separate the classes need a large b to expect more or fewer errors.
-    let far = [90, 60, 45, 36, 30, 24, 18];
-    let worse = far.into_iter().chain([12, 6, 3, 0, -3, -6]).map(|third| -power(third));
-    let better = (-15..=15).chain(far.into_iter().rev()).map(power);
-    worse.chain([0.0]).chain(better).collect()
-}
-
-/// Returns the tilted models of a pool of this many items.
-fn tilted_models(matrix: &LossMatrix<'_>, items_of_pool: usize) -> Vec<TiltedModel> {
-    let k = matrix.classes;
-    let tilted = |b: &f64| TiltedModel {
-        sharpness: *b,
-        totals: matrix.drawn.chunks_exact(k).map(|losses| Normalizer::of(losses, *b)).collect(),
-        pool: vec![[0.0; 3]; k],
-        sampling_variance: 0.0,
-    };
-    let mut tilted_models: Vec<TiltedModel> = sharpnesses().iter().map(tilted).collect();
-    let mut items = 0.0;
-    (matrix.pool)(&mut |losses| {
-        items += 1.0;
-        let likeliest = (1..k).fold(0, |least, class| if losses[class] < losses[least] { class } else { least });
-        for tilted in &mut tilted_models {
-            let total = Normalizer::of(losses, tilted.sharpness);
-            for ([.., actual], loss) in tilted.pool.iter_mut().zip(losses) {
-                *actual += total.probability(*loss, tilted.sharpness);
-            }
-            let [found, predicted, _] = &mut tilted.pool[likeliest];
-            let right = total.probability(losses[likeliest], tilted.sharpness);
-            *found += right;
-            *predicted += 1.0;
-            // The sum of squares, until all items are added.
-            tilted.sampling_variance += right * right;
-        }
-    });
-    for tilted in &mut tilted_models {
-        for share in tilted.pool.as_flattened_mut() {
-            *share /= items;
-        }
-        let mean: f64 = tilted.pool.iter().map(|[found, ..]| found).sum();
-        let variance = (tilted.sampling_variance / items - mean * mean).max(0.0);
-        tilted.sampling_variance = if items < items_of_pool as f64 { variance / items } else { 0.0 };
-    }
-    tilted_models
+/// Returns how far the mean over a pool may be from that of values in [0, `largest`] which were sampled with replacement, by
+/// bets on them.
+fn mean_slack(values: &[f64], largest: f64, confidence: f64) -> f64 {
+    // Draws with replacement are those from a pool without end.
+    const ENDLESS: usize = 1 << 50;
+    let draws = vec![DrawProbability::uniform(ENDLESS); values.len()];
+    let unit: Vec<f64> = values.iter().map(|value| (value / largest).clamp(0.0, 1.0)).collect();
+    let controls = Control::constants(&[0.0, 0.5, 1.0]);
+    let (low, high) = Betting::new(ENDLESS, &draws, confidence).mean(&unit, &controls);
+    let center = mean(&unit);
+    largest * (center - low).max(high - center)
 }

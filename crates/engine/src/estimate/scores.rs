@@ -91,8 +91,8 @@ impl Estimator {
             return Ok(complement(errors.with_missing_rows(missing, (0.0, 1.0))).nested());
         };
         let values: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
-        let controls = tests.predicted_errors();
-        let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &controls);
+        let bets = tests.error_bets(self.confidence);
+        let anytime = Betting::new(self.pool, draws, bets.confidence).mean(&values, &bets.controls);
         let estimate = complement(Estimate { anytime: Some(anytime), ..errors });
         Ok(Estimate { value, low, high, ..estimate }.nested())
     }

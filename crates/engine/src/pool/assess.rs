@@ -249,25 +249,25 @@ impl<'a> Evidence<'a> {
                 visit(&losses);
             }
         };
-        let (mut drawn, chosen) = (vec![], self.sampled_rows(rows));
+        let (mut drawn, (chosen, is_sample)) = (vec![], self.rows_to_visit(rows));
         visit_all(&mut self.pool.answers.draws.iter().map(|drawn| drawn.row), &mut |losses| {
             drawn.extend_from_slice(losses);
         });
         let pool = |visit: &mut dyn FnMut(&[f64])| visit_all(&mut chosen.iter().copied(), visit);
-        then(&LossMatrix { drawn: &drawn, classes, pool: &pool })
+        then(&LossMatrix { drawn: &drawn, classes, pool: &pool, is_sample })
     }
 
-    /// Returns a sample of all rows that could be asked.
-    fn sampled_rows(&self, rows: &Rows) -> Vec<usize> {
+    /// Returns the rows that could be asked, or a sample of them with replacement, and whether it is a sample.
+    fn rows_to_visit(&self, rows: &Rows) -> (Vec<usize>, bool) {
         let mut is_drawn = vec![false; rows.len()];
         self.pool.answers.draws.iter().for_each(|drawn| is_drawn[drawn.row] = true);
         let is_askable = |row: &usize| is_drawn[*row] || !self.pool.sampler.retired.contains(*row);
         let most = (SAMPLED_LOSSES / self.pool.answers.labels.classes().max(1)).max(MIN_SAMPLED_ROWS);
         if rows.len() <= most {
-            return (0..rows.len()).filter(is_askable).collect();
+            return ((0..rows.len()).filter(is_askable).collect(), false);
         }
         let look = Coin::new(self.pool.sampler.seed, "assess");
-        (0..most as u64).map(|time| look.below(time, rows.len())).filter(is_askable).collect()
+        ((0..most as u64).map(|time| look.below(time, rows.len())).filter(is_askable).collect(), true)
     }
 }
 

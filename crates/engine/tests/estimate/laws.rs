@@ -199,7 +199,7 @@ fn a_completely_drawn_pool_has_exact_scores() {
     let possible = pool.possible(&theta);
     let drawn: Vec<f64> = run.items.iter().flat_map(|item| &possible[2 * item..][..2]).copied().collect();
     let visit_all = |visit: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(visit);
-    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all };
+    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all, is_sample: false };
     let tests = estimator.score_tests(&matrix, &judged, &run.draws).unwrap();
     let tested = estimator.accuracy(&judged, &run.draws, tests.as_ref()).unwrap();
     let all = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(tested)];
@@ -227,7 +227,7 @@ fn tested_accuracy(
     let visit_all =
         |visit: &mut dyn FnMut(&[f64])| (0..2000).for_each(|i| visit(&losses(f64::from(i) < share * 2000.0)));
     let estimator = Estimator::new(2000);
-    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all };
+    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all, is_sample: false };
     let tests = estimator.score_tests(&matrix, judged, draws).unwrap();
     estimator.accuracy(judged, draws, tests.as_ref()).unwrap()
 }
@@ -269,7 +269,7 @@ fn score_tests_need_a_loss_for_each_class_of_each_draw() {
     let draws = [DrawProbability::uniform(10), DrawProbability::uniform(9)];
     let judged = [Judgement { loss: 0.0, predicted: 0, truth: 1 }; 2];
     let of = |drawn: &[f64], classes: usize| {
-        let matrix = LossMatrix { drawn, classes, pool: &|visit| visit(&[0.1, 2.0]) };
+        let matrix = LossMatrix { drawn, classes, pool: &|visit| visit(&[0.1, 2.0]), is_sample: false };
         Estimator::new(10).score_tests(&matrix, &judged, &draws).err()
     };
     assert_eq!(of(&[0.1, 2.0, 0.2, 1.0], 2), None);
@@ -292,7 +292,7 @@ fn a_model_that_hardly_separates_classes_has_an_interval() {
     let visit_all =
         |visit: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| visit(&losses(item).collect::<Vec<f64>>()));
     let estimator = Estimator::new(2000);
-    let matrix = LossMatrix { drawn: &drawn, classes: 10, pool: &visit_all };
+    let matrix = LossMatrix { drawn: &drawn, classes: 10, pool: &visit_all, is_sample: false };
     let tests = estimator.score_tests(&matrix, &judged, &draws).unwrap();
     let (tested, plain) = (
         estimator.accuracy(&judged, &draws, tests.as_ref()).unwrap(),

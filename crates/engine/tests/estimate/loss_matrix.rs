@@ -179,7 +179,7 @@ fn all_scores_equal_those_computed_one_by_one() {
     let judged: Vec<Judgement> = answers.iter().map(judge).collect();
     let drawn: Vec<f64> = answers.iter().flat_map(|(item, _)| &possible[2 * item..][..2]).copied().collect();
     let visit_all = |visit: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(visit);
-    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all };
+    let matrix = LossMatrix { drawn: &drawn, classes: 2, pool: &visit_all, is_sample: false };
     let tests = estimator.score_tests(&matrix, &judged, &draws).unwrap();
     assert_eq!(found.accuracy, estimator.accuracy(&judged, &draws, tests.as_ref()).unwrap());
     for (class, scores) in found.classes.iter().enumerate() {

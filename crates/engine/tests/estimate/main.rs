@@ -7,5 +7,6 @@ mod missing_rows;
 mod record;
 mod random_twin;
 mod runs;
+mod sampled_pool;
 mod stop;
 mod world;

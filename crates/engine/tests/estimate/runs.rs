@@ -38,7 +38,7 @@ impl PoolJudgment {
         let possible = |item: &usize| &self.possible[2 * item..][..2];
         let drawn_losses: Vec<f64> = run.items.iter().flat_map(possible).copied().collect();
         let visit_all = |visit: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(2).for_each(visit);
-        let matrix = LossMatrix { drawn: &drawn_losses, classes: 2, pool: &visit_all };
+        let matrix = LossMatrix { drawn: &drawn_losses, classes: 2, pool: &visit_all, is_sample: false };
         let tests = estimator.score_tests(&matrix, &drawn, &run.draws).unwrap();
         let known = estimator.accuracy(&drawn, &run.draws, tests.as_ref()).unwrap();
         let of_class = estimator.class_scores(&drawn, &run.draws, 1, tests.as_ref()).unwrap();

@@ -112,6 +112,7 @@ impl ScoredPool {
             return Err(ScoredPoolError::NoClass { class: *class, classes });
         }
         let sampled = self.sampled_rows(classes);
+        let is_sample = sampled.len() < rows;
         let mut losses = Vec::with_capacity(sampled.len() * classes);
         let mut probabilities = vec![0.0; classes];
         let mut losses_of = |row: usize, losses: &mut Vec<f64>| {
@@ -133,7 +134,7 @@ impl ScoredPool {
             judged.push(Judgement { loss, predicted: predictions.prediction(*row)?.class(), truth: *truth });
         }
         let visit = |visit: &mut dyn FnMut(&[f64])| losses.chunks_exact(classes).for_each(visit);
-        let matrix = LossMatrix { drawn: &drawn, classes, pool: &visit };
+        let matrix = LossMatrix { drawn: &drawn, classes, pool: &visit, is_sample };
         let estimator = Estimator::new(rows).with_confidence(confidence);
         Ok(scores(&estimator, (&judged, &brier), &matrix, &draws))
     }
