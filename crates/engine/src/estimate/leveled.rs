@@ -61,6 +61,11 @@ impl<'a> Levels<'a> {
         self.shares.iter().zip(self.draws).map(noise).collect()
     }
 
+    /// Returns the factor from the variance of a draw's value/q to that of the mean: (c/N)².
+    pub(super) fn reading_factors(&self) -> impl Iterator<Item = f64> {
+        self.shares.iter().map(|share| (share / self.pool as f64).powi(2))
+    }
+
     /// Returns the effective sample size of an average with these weights.
     pub(super) fn worth(&self, weights: &[f64]) -> Worth {
         let draws = self.weights.len() as f64;

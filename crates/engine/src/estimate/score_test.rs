@@ -198,19 +198,32 @@ impl ScoreTests<'_> {
     }
 
     /// Tests a tilted model; `None` if it does not define the ratio.
+    ///
+    /// The variance that it implies is estimated from the draws. If these happen to be likely ones, the estimate is too
+    /// small, so it is at least the least variance that any rule can have (Neyman): before a draw, by the inequality of
+    /// Cauchy and Schwarz, Σ v/q ≥ (Σ √v)² for the variances v of the remaining items.
     fn test<'a>(&'a self, model: &'a TiltedModel, count: Count) -> Option<ModelTest<'a>> {
         let ratio = model.ratio(count)?;
-        let (mut above, mut expected, mut observed) = (0.0, 0.0, 0.0);
-        for (m, TestedDraw { error, square }) in self.draws(model, ratio, count).enumerate() {
+        let (mut above, mut expected, mut least, mut observed) = (0.0, 0.0, 0.0, 0.0);
+        let pool = self.levels.pool as f64;
+        let mut left = model.mean_spread(count.class, &count.value(ratio));
+        (left.deviation, left.variance) = (pool * left.deviation, pool * left.variance);
+        let factors = self.levels.reading_factors();
+        for (m, (TestedDraw { error, square }, factor)) in self.draws(model, ratio, count).zip(factors).enumerate() {
             above += self.levels.weights[m] * error / self.judged.len() as f64;
             expected += self.noise[m] * square;
             observed += self.noise[m] * error * error;
+            // The last item of a pool is certain to be drawn.
+            if m + 1 < self.levels.pool {
+                least += factor * (left.deviation.powi(2) - left.variance).max(0.0);
+            }
+            left.remove(square);
         }
         let of_sample = match &self.sampled_errors {
             Some(errors) if count.class.is_none() => model.accuracy_variance() / errors.len() as f64,
             _ => 0.0,
         };
-        let (expected, observed) = (expected + of_sample, observed + of_sample);
+        let (expected, observed) = (expected.max(least) + of_sample, observed + of_sample);
         Some(ModelTest { model, ratio, above, expected, observed })
     }
 
@@ -239,27 +252,37 @@ struct TestedDraw {
 }
 
 /// Returns the range of the ratios of models that are not excluded.
+///
+/// The lower end is at the first model that is accepted after an excluded one: models that are accepted before it expect so
+/// many errors that any draws show a large variance. But all models between an end and the original one belong to the range,
+/// unless a model between them is excluded.
 fn accepted(tests: &[ModelTest<'_>], width: &AcceptanceWidth) -> Option<(f64, f64)> {
     let (first, last) = (tests.first()?, tests.last()?);
-    // Both fall as ratios rise: models above 0 in the first are too low, models below 0 in the second too high.
+    // Models above 0 in the first are too low, models above 0 in the second too high.
     let too_low = |test: &ModelTest<'_>| test.above - width.for_lower_end(test);
-    let too_high = |test: &ModelTest<'_>| test.above + width.for_upper_end(test);
-    let (mut low, mut high) = (None, None);
-    for (one, next) in tests.iter().zip(&tests[1..]) {
-        let crossing = |of: &dyn Fn(&ModelTest<'_>) -> f64| {
-            let share = of(one) / (of(one) - of(next));
-            one.ratio + (next.ratio - one.ratio) * share
-        };
-        if low.is_none() && too_low(one) > 0.0 && too_low(next) <= 0.0 {
-            low = Some(crossing(&too_low));
+    let too_high = |test: &ModelTest<'_>| -test.above - width.for_upper_end(test);
+    let low_end = |pair: &[ModelTest<'_>]| crossing(&pair[0], &pair[1], &too_low);
+    let high_end = |pair: &[ModelTest<'_>]| crossing(&pair[1], &pair[0], &too_high);
+    let mut low = tests.windows(2).find_map(low_end).unwrap_or(if too_low(first) <= 0.0 { 0.0 } else { last.ratio });
+    let mut high =
+        tests.windows(2).rev().find_map(high_end).unwrap_or(if too_high(last) <= 0.0 { 1.0 } else { first.ratio });
+    if let Some(original) = tests.iter().position(|test| test.model.sharpness == 1.0) {
+        if too_low(&tests[original]) <= 0.0 {
+            low = low.min(tests[..=original].windows(2).rev().find_map(low_end).unwrap_or(0.0));
         }
-        if too_high(one) >= 0.0 && too_high(next) < 0.0 {
-            high = Some(crossing(&too_high));
+        if too_high(&tests[original]) <= 0.0 {
+            high = high.max(tests[original..].windows(2).find_map(high_end).unwrap_or(1.0));
         }
     }
-    let low = low.unwrap_or(if too_low(first) <= 0.0 { 0.0 } else { last.ratio });
-    let high = high.unwrap_or(if too_high(last) >= 0.0 { 1.0 } else { first.ratio });
     Some((low.min(high), low.max(high)))
+}
+
+/// Returns the ratio between two models at which the excess over the width is 0; `None` unless the first is excluded and
+/// the second is not.
+fn crossing(excluded: &ModelTest<'_>, accepted: &ModelTest<'_>, excess: &dyn Fn(&ModelTest<'_>) -> f64) -> Option<f64> {
+    let (above, below) = (excess(excluded), excess(accepted));
+    let share = above / (above - below);
+    (above > 0.0 && below <= 0.0).then_some(excluded.ratio + (accepted.ratio - excluded.ratio) * share)
 }
 
 /// Returns how far the mean over a pool may be from that of values in [0, `largest`] which were sampled with replacement, by

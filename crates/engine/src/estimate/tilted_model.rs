@@ -42,7 +42,39 @@ struct ClassMeans {
     predicted: f64,
     /// Whether it is true.
     actual: f64,
+    /// Of items that are predicted as the class, and of the others: the deviation and the variance of whether it is true.
+    spread: [ItemSpread; 2],
 }
+
+/// The deviation and the variance of a value of an item, added up or averaged over items.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ItemSpread {
+    pub(super) deviation: f64,
+    pub(super) variance: f64,
+}
+
+impl ItemSpread {
+    /// Returns the spread of a yes-or-no value with this probability.
+    fn of_probability(p: f64) -> Self {
+        let variance = (p * (1.0 - p)).max(0.0);
+        Self { deviation: variance.sqrt(), variance }
+    }
+
+    /// Adds `factor` times a value.
+    fn add(&mut self, other: Self, factor: f64) {
+        self.deviation += factor.abs() * other.deviation;
+        self.variance += factor * factor * other.variance;
+    }
+
+    /// Removes an item of this variance.
+    pub(super) fn remove(&mut self, variance: f64) {
+        self.deviation = (self.deviation - variance.sqrt()).max(0.0);
+        self.variance = (self.variance - variance).max(0.0);
+    }
+}
+
+/// A function (predicted, true) ↦ value of an item.
+type ItemValue<'a> = &'a dyn Fn(bool, bool) -> f64;
 
 impl TiltedModel {
     /// Creates the tilted model with exponent `b` for the draws of a matrix, before its pool is added.
@@ -58,8 +90,10 @@ impl TiltedModel {
     /// Adds an item of the pool, which the model predicts as the class `likeliest`.
     fn add(&mut self, losses: &[f64], likeliest: usize) {
         let total = Normalizer::of(losses, self.sharpness);
-        for (means, loss) in self.classes.iter_mut().zip(losses) {
-            means.actual += total.probability(*loss, self.sharpness);
+        for (class, (means, loss)) in self.classes.iter_mut().zip(losses).enumerate() {
+            let p = total.probability(*loss, self.sharpness);
+            means.actual += p;
+            means.spread[usize::from(class != likeliest)].add(ItemSpread::of_probability(p), 1.0);
         }
         let right = total.probability(losses[likeliest], self.sharpness);
         self.classes[likeliest].found += right;
@@ -73,6 +107,10 @@ impl TiltedModel {
         for means in &mut self.classes {
             for sum in [&mut means.found, &mut means.predicted, &mut means.actual] {
                 *sum /= items;
+            }
+            for spread in &mut means.spread {
+                spread.deviation /= items;
+                spread.variance /= items;
             }
         }
         self.accuracy_variance = (self.accuracy_variance / items - self.accuracy().powi(2)).max(0.0);
@@ -102,6 +140,21 @@ impl TiltedModel {
             denominators += share * term.denominator;
         }
         (0.0 < denominators).then_some(numerators / denominators)
+    }
+
+    /// Returns the mean spread of a value over the pool.
+    pub(super) fn mean_spread(&self, class: Option<usize>, value: ItemValue<'_>) -> ItemSpread {
+        let factor = |predicted: bool| value(predicted, true) - value(predicted, false);
+        let mut spread = ItemSpread::default();
+        match class {
+            Some(class) => {
+                let [predicted, other] = self.classes[class].spread;
+                spread.add(predicted, factor(true));
+                spread.add(other, factor(false));
+            }
+            None => self.classes.iter().for_each(|means| spread.add(means.spread[0], factor(true))),
+        }
+        spread
     }
 }
 

@@ -8,5 +8,6 @@ mod record;
 mod random_twin;
 mod runs;
 mod sampled_pool;
+mod score_tests;
 mod stop;
 mod world;
