@@ -81,6 +81,8 @@ fn values_that_are_no_models_are_explained() {
     circle(&data);
     let message = error(&run(&data, &["--model", "kernel:landmarks=none"]));
     assert!(message.contains("landmarks = none, need 1 to 4096"), "{message}");
+    let misspelled = error(&run(&data, &["--model", "kernal"]));
+    assert!(misspelled.contains("did you mean `kernel`?"), "{misspelled}");
     let twice = error(&run(&data, &["--model", "kernel", "--model", "linear"]));
     assert!(twice.contains("two kinds"), "{twice}");
     let compare = error(&["compare", &data, "--label", "label", "--budget", "20", "--model", "forests"]);

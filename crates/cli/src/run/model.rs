@@ -16,8 +16,17 @@ pub(crate) enum ModelArg {
 }
 
 impl ModelArg {
-    /// Parses the name of a kind; all other texts are files.
+    /// Parses the name of a kind; other texts are files, unless they look like a misspelled kind.
     pub(crate) fn parse(text: &str) -> Result<Self, NameError> {
-        if ModelKind::is_named(text) { text.parse().map(Self::Kind) } else { Ok(Self::File(text.into())) }
+        match text.parse() {
+            Ok(kind) => Ok(Self::Kind(kind)),
+            Err(error) if ModelKind::is_named(text) || is_misspelled(text, &error) => Err(error),
+            Err(_) => Ok(Self::File(text.into())),
+        }
     }
+}
+
+/// Returns whether a text without a folder or an extension is nearly the name of a kind.
+fn is_misspelled(text: &str, error: &NameError) -> bool {
+    !text.contains(['.', '/']) && error.message.contains("did you mean")
 }
