@@ -31,13 +31,15 @@ pub(super) struct Ratio<'a> {
     pub(super) terms: Vec<RatioTerm>,
     /// The largest numerator that an item of the pool can have. Its denominator is then as large, and others are at most 1.
     pub(super) largest: f64,
+    /// Whether it is a share of the items with a property, estimated from the draws alone.
+    pub(super) is_share: bool,
     pub(super) draws: &'a [DrawProbability],
 }
 
 impl<'a> Ratio<'a> {
     /// Creates the ratio of items with two properties to those with the second one.
     pub(super) fn of_shares(terms: Vec<RatioTerm>, draws: &'a [DrawProbability]) -> Self {
-        Self { terms, largest: 1.0, draws }
+        Self { terms, largest: 1.0, is_share: true, draws }
     }
 
     /// Estimates the ratio, without an anytime-valid interval; returns `None` if the denominator is 0 for every draw.
@@ -60,7 +62,8 @@ impl<'a> Ratio<'a> {
         let spread = Spread::of(&levels, &residuals);
         let mut worth = levels.worth(&weights);
         // A share that is estimated from the draws alone: a few errors of small weight show too little variance.
-        worth.is_uneven |= tests.is_none() && denominators.iter().all(|denominator| *denominator == 1.0);
+        let is_whole = denominators.iter().all(|denominator| *denominator == 1.0);
+        worth.is_uneven |= tests.is_none() && (self.is_share || is_whole);
         let ends = spread.proportion(ratio, &worth, estimator.confidence);
         // To second order, a ratio is biased by −cov(residual, denominator)/denominator, which is estimated like a variance.
         let off: f64 = levels

@@ -88,6 +88,20 @@ mod tests {
         (0..POOL as u64).map(one).collect()
     }
 
+    /// One light miss among heavy hits shows hardly any variance, but the hits are few.
+    #[test]
+    fn a_few_heavy_hits_do_not_make_a_bin_certain() {
+        let confidence = 0.75;
+        let predictions: Vec<ConfidentPrediction> =
+            (0..20).map(|draw| ConfidentPrediction { confidence, is_right: draw != 3 }).collect();
+        let probability = |draw: usize| if draw < 15 { 0.02 } else { 0.0002 };
+        let draws: Vec<DrawProbability> =
+            (0..20).map(|draw| DrawProbability::exact(probability(draw), 0.0001)).collect();
+        let bins = Estimator::new(POOL).reliability(&predictions, &draws).unwrap();
+        let [bin] = &bins[..] else { panic!("{bins:?}") };
+        assert!(bin.accuracy.low < 0.75, "{bin:?}");
+    }
+
     #[test]
     fn intervals_of_bins_cover_the_truth() {
         let (mut covered, mut all) = (0_u32, 0_u32);

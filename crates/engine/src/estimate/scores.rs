@@ -107,7 +107,12 @@ impl Estimator {
     ) -> Result<ClassScores, Invalid> {
         self.check(judged.len(), draws)?;
         let ratio = |term: Term| {
-            let ratio = Ratio { terms: terms_of(judged, class, term), largest: largest_numerator(term), draws };
+            let ratio = Ratio {
+                terms: terms_of(judged, class, term),
+                largest: largest_numerator(term),
+                is_share: false,
+                draws,
+            };
             let estimate = ratio.estimate(self, tests.map(|tests| (tests, Count { class: Some(class), term })))?;
             Some(ratio.with_anytime(estimate, self))
         };
