@@ -259,7 +259,7 @@ def test_a_pool_continues_from_its_ledger(tmp_path: Path, program: str) -> None:
     settings: dict[str, Any] = dict(n=900, seed=7, classes=["a", "b", "c"])
     whole, parts = querist.Pool(**settings), None
     for step in range(12):
-        # Opened anew for every draw.
+        # The file is opened again for every draw.
         parts = querist.Pool(ledger=path, **settings)
         one, other = whole.draw(P, n=5), parts.draw(P, n=5)
         assert one.rows.tolist() == other.rows.tolist()
