@@ -15,6 +15,7 @@ use crate::pool::{
 };
 use crate::rows::Rows;
 use crate::rule::Rule;
+use crate::scorer::Scorer;
 use crate::step::{StepSize, Steps};
 use crate::stream::{Importance, Rules};
 use crate::task::{Labels, Task};
@@ -261,23 +262,23 @@ fn run_entrant(
     Ok(match entrant.fit {
         Fit::Sgd => {
             let pool = sgd_pool(contest, own, entrant, seed).map_err(|reason| entrant.error(reason))?;
-            run_pool(contest, task, split, pool, mean_parameters)
+            run_pool(contest, task, split, pool, mean_model)
         }
         Fit::Refit { objective, strength } => {
             let pool = refit_pool(contest, own, entrant, (objective, strength), seed);
             let pool = pool.map_err(|reason| entrant.error(reason))?;
-            run_pool(contest, task, split, pool, |pool| pool.refit().theta().to_vec())
+            run_pool(contest, task, split, pool, RefitPool::scorer)
         }
     })
 }
 
-/// Asks and answers until the budget is spent, and measures the parameters that `parameters` returns, intercepts first.
+/// Asks and answers until the budget is spent, and measures the model that `model` returns.
 fn run_pool<P: PoolLearner>(
     contest: &Contest<'_>,
     task: &dyn Task,
     split: &ContestSplit,
     mut learner: P,
-    parameters: impl Fn(&P) -> Vec<f64>,
+    model: impl Fn(&P) -> Scorer,
 ) -> EntrantRun {
     for row in (0..contest.rows.len()).filter(|row| split.is_held[*row]) {
         learner.retire(row);
@@ -309,14 +310,13 @@ fn run_pool<P: PoolLearner>(
             break;
         }
         if is_milestone(before, learner.answered()) || learner.answered() == contest.budget || run.stopped.is_some() {
-            let theta = parameters(&learner);
-            run.points.push((learner.answered(), measure(contest, task, split, &theta)));
+            run.points.push((learner.answered(), measure(contest, task, split, &model(&learner))));
         }
         if run.stopped.is_some() {
             break;
         }
     }
-    run.calibration = calibration(contest, task, split, &parameters(&learner));
+    run.calibration = calibration(contest, task, split, &model(&learner));
     run
 }
 
@@ -347,10 +347,8 @@ fn learner(contest: &Contest<'_>, task: Box<dyn Task>) -> Result<Learner, Entran
 }
 
 /// Returns θ̄, intercepts first.
-fn mean_parameters(pool: &SgdPool) -> Vec<f64> {
-    let (mean, outputs) = (pool.learner().mean(), pool.learner().task().outputs());
-    let (weights, intercept) = mean.split_at(mean.len() - outputs);
-    [intercept, weights].concat()
+fn mean_model(pool: &SgdPool) -> Scorer {
+    Scorer::new(pool.learner().task().outputs(), &pool.learner().mean())
 }
 
 /// Returns whether the curve has a point here: at every label up to 20, then about 20 per decade, and at 25, 50, 100,

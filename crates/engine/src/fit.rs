@@ -107,6 +107,17 @@ impl Refit {
         Ok(Self { task, model, rows: empty, labels, items, state, kept, strength, compact, span, gram })
     }
 
+    /// Returns a fit without answers, of other features but with the same settings.
+    pub(crate) fn like(&self, empty: Rows) -> Self {
+        let (fixed, seed) = self.strength.settings();
+        Self::new(&*self.task, self.model.intercept, empty, fixed, seed).expect("a smooth loss stays smooth")
+    }
+
+    /// Returns the number of scores.
+    pub(crate) fn outputs(&self) -> usize {
+        self.model.outputs
+    }
+
     /// Fits in the features themselves, never by coordinates or dual parameters. The minimum is the same, but not its
     /// last digits.
     pub fn by_features(self) -> Self {

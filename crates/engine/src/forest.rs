@@ -271,27 +271,35 @@ impl Forest {
     /// # Panics
     /// If the range exceeds the rows, or if the numbers of features or scores are wrong.
     pub fn scores_of_rows(&self, rows: &Rows, range: Range<usize>, out: &mut [f64]) {
-        let (outputs, width) = (self.outputs(), self.trees.width);
         assert_eq!(rows.dim(), self.features, "a row has as many features as those of the fit");
-        assert_eq!(out.len(), range.len() * outputs, "as many scores as the rows have");
-        let block = (BLOCK / self.features.max(1)).clamp(8, 512);
-        let (mut copied, mut sums) = (vec![], vec![0.0; block * width]);
-        for (at, out) in out.chunks_mut(block * outputs).enumerate() {
-            let start = range.start + at * block;
-            let end = range.end.min(start + block);
-            let values = match rows {
-                Rows::Dense(rows) => &rows.values()[start * self.features..end * self.features],
-                Rows::Sparse(_) => {
-                    copied.resize((end - start) * self.features, 0.0);
-                    for (row, out) in (start..end).zip(copied.chunks_exact_mut(self.features.max(1))) {
-                        write_dense(rows.row(row), out);
-                    }
-                    copied.as_slice()
+        assert_eq!(out.len(), range.len() * self.outputs(), "as many scores as the rows have");
+        match rows {
+            Rows::Dense(rows) => {
+                self.scores_of_dense(&rows.values()[range.start * self.features..range.end * self.features], out);
+            }
+            Rows::Sparse(_) => {
+                for (row, out) in range.zip(out.chunks_exact_mut(self.outputs())) {
+                    self.scores(rows.row(row), out);
                 }
-            };
-            let sums = &mut sums[..(end - start) * width];
+            }
+        }
+    }
+
+    /// Computes the scores of rows that are stored contiguously, bit-identical to [`Self::scores`].
+    ///
+    /// # Panics
+    /// If the numbers of features or scores are wrong.
+    pub fn scores_of_dense(&self, values: &[f32], out: &mut [f64]) {
+        let (outputs, width) = (self.outputs(), self.trees.width);
+        assert_eq!(values.len() * outputs, out.len() * self.features, "as many features and scores as rows have");
+        let block = (BLOCK / self.features.max(1)).clamp(8, 512);
+        let mut sums = vec![0.0; block * width];
+        let blocks = out.chunks_mut(block * outputs).enumerate();
+        for (at, out) in blocks {
+            let (start, rows) = (at * block * self.features, out.len() / outputs);
+            let sums = &mut sums[..rows * width];
             sums.fill(0.0);
-            self.trees.add_to(values, self.features, sums);
+            self.trees.add_to(&values[start..start + rows * self.features], self.features, sums);
             for (sums, out) in sums.chunks_exact(width).zip(out.chunks_exact_mut(outputs)) {
                 self.finish(sums, out);
             }

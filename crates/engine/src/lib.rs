@@ -18,6 +18,7 @@ pub mod step;
 mod weights;
 pub mod fit;
 pub mod forest;
+pub mod model_kind;
 pub mod learner;
 mod state;
 pub mod settings;

@@ -1,114 +1,110 @@
-//! Scoring with a finished model: its saved parameters and the scores they give to observations.
+//! Scoring with a finished model: the scores that it gives to observations.
 
 mod columns;
+mod kernel;
+mod linear;
+mod tally;
 
 pub use columns::ColumnScores;
+pub use kernel::KernelScorer;
+pub use linear::LinearScorer;
+pub use tally::{Score, Tally};
 
-use crate::features::{Features, dense_scores};
-use crate::index::{Coefficients, FeatureIndex, WIDE};
-use crate::linear::Linear;
-use crate::rows::Rows;
-use crate::task::Task;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::features::Features;
+use crate::forest::Forest;
+use crate::index::Coefficients;
+use crate::rows::{DenseRows, Row, Rows};
 
 /// A model whose parameters no longer change.
 #[derive(Clone, Debug)]
-pub struct Scorer {
-    model: Linear,
-    /// The intercepts, then the weights of features, or of slots if there is an index.
-    theta: Vec<f64>,
-    dim: usize,
-    /// The slots of features, if not all features have a weight.
-    index: Option<FeatureIndex>,
-}
-
-/// The performance of a model on labeled rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Score {
-    /// The number of rows with a label.
-    pub rows: usize,
-    /// The mean loss on them.
-    pub loss: f64,
-    /// The fraction decided correctly; for numbers R², 1 − (mean squared error)/(variance).
-    pub accuracy: f64,
+pub enum Scorer {
+    /// A model that is linear in the features.
+    Linear(LinearScorer),
+    /// A model that is also linear in similarities to landmarks.
+    Kernel(Arc<KernelScorer>),
+    /// A forest.
+    Forest(Arc<Forest>),
 }
 
 impl Scorer {
-    /// Creates a scorer from weights, feature by feature, intercepts last.
+    /// Creates a linear scorer from weights, feature by feature, intercepts last.
     pub fn new(outputs: usize, parameters: &[f64]) -> Self {
-        let (weights, intercept) = parameters.split_at(parameters.len().saturating_sub(outputs));
-        let theta = [intercept, weights].concat();
-        let dim = (theta.len() / outputs).saturating_sub(1);
-        Self { model: Linear { outputs, intercept: true }, theta, dim, index: None }
+        Self::Linear(LinearScorer::new(outputs, parameters))
     }
 
-    /// Creates a scorer from the weights of these features alone, out of `dim`, and the intercepts last. Other features
-    /// have weight 0.
-    ///
-    /// # Panics
-    /// If there are not `outputs` numbers for each feature and the intercept.
-    pub fn of_features(outputs: usize, features: &[u32], parameters: &[f64], dim: usize) -> Self {
-        assert_eq!(parameters.len(), (features.len() + 1) * outputs, "a weight for every feature");
-        let index = FeatureIndex::of(features);
-        let model = Linear { outputs, intercept: true };
-        let mut theta = vec![0.0; model.parameters(index.dim())];
-        let (weights, intercept) = parameters.split_at(parameters.len() - outputs);
-        theta[..outputs].copy_from_slice(intercept);
-        for (feature, weights) in features.iter().zip(weights.chunks_exact(outputs)) {
-            theta[(1 + index.slot(*feature as usize)) * outputs..][..outputs].copy_from_slice(weights);
-        }
-        Self { model, theta, dim, index: Some(index) }
-    }
-
-    /// Creates a scorer from θ or θ̄ of these coefficients, with `dim` features in all.
+    /// Creates a linear scorer from θ or θ̄ of these coefficients, with `dim` features in all.
     pub fn of(outputs: usize, coefficients: &Coefficients, parameters: &[f64], dim: usize) -> Self {
-        match &coefficients.features {
-            None => Self::new(outputs, parameters),
-            Some(features) => Self::of_features(outputs, features, parameters, dim),
-        }
+        Self::Linear(LinearScorer::of(outputs, coefficients, parameters, dim))
+    }
+
+    /// Creates a linear scorer from parameters as fits have them, intercepts first.
+    pub(crate) fn of_inward(outputs: usize, theta: &[f64]) -> Self {
+        let mut outward = theta.to_vec();
+        outward.rotate_left(outputs);
+        Self::new(outputs, &outward)
+    }
+
+    /// Returns the linear scorer, if it is one.
+    pub fn as_linear(&self) -> Option<&LinearScorer> {
+        if let Self::Linear(scorer) = self { Some(scorer) } else { None }
     }
 
     /// Returns the number of scores of an observation.
     pub fn outputs(&self) -> usize {
-        self.model.outputs
+        match self {
+            Self::Linear(scorer) => scorer.outputs(),
+            Self::Kernel(scorer) => scorer.outputs(),
+            Self::Forest(forest) => forest.outputs(),
+        }
     }
 
     /// Returns the number of features.
     pub fn dim(&self) -> usize {
-        self.dim
+        match self {
+            Self::Linear(scorer) => scorer.dim(),
+            Self::Kernel(scorer) => scorer.dim(),
+            Self::Forest(forest) => forest.features(),
+        }
+    }
+
+    /// Makes room for features that came later. Linear models give them weight 0; others ignore them.
+    pub fn widen(&mut self, dim: usize) {
+        if let Self::Linear(scorer) = self {
+            scorer.widen(dim);
+        }
+    }
+
+    /// Writes the scores of one observation. For many, [`Self::scores_of_rows`] is faster.
+    pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
+        match self {
+            Self::Linear(scorer) => scorer.scores(x, out),
+            Self::Kernel(scorer) => scorer.scores(&dense(x, scorer.dim()), out),
+            Self::Forest(forest) => forest.scores(Row::Dense(&dense(x, forest.features())), out),
+        }
     }
 
     /// Writes the scores of all these rows, row by row.
     pub fn scores_of_rows(&mut self, rows: &Rows, out: &mut Vec<f64>) {
-        self.widen(rows.dim());
-        if let Rows::Dense(rows) = rows {
-            return self.scores_of_dense(rows.values(), rows.dim(), out);
+        if let Self::Linear(scorer) = self {
+            return scorer.scores_of_rows(rows, out);
         }
         out.clear();
-        out.resize(rows.len() * self.model.outputs, 0.0);
-        for (row, scores) in out.chunks_exact_mut(self.model.outputs).enumerate() {
-            self.scores(rows.row(row), scores);
-        }
+        out.resize(rows.len() * self.outputs(), 0.0);
+        self.scores_of_range(rows, 0..rows.len(), out);
     }
 
     /// Writes the scores of dense rows with `dim` features each, stored contiguously.
     pub fn scores_of_dense(&mut self, values: &[f32], dim: usize, out: &mut Vec<f64>) {
-        self.widen(dim);
+        if let Self::Linear(scorer) = self {
+            return scorer.scores_of_dense(values, dim, out);
+        }
+        assert_eq!(dim, self.dim(), "rows have the features of the model");
         out.clear();
-        out.resize(values.len() / dim.max(1) * self.model.outputs, 0.0);
-        if dim == self.dim && self.index.is_none() {
-            return self.dense(values, out);
-        }
-        for (x, scores) in values.chunks_exact(dim.max(1)).zip(out.chunks_exact_mut(self.model.outputs)) {
-            self.scores(x, scores);
-        }
-    }
-
-    /// Writes the scores of one observation.
-    pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
-        match &self.index {
-            None => self.model.scores(&self.theta, x, out),
-            Some(index) => self.model.scores(&self.theta, index.row(x).as_sparse(), out),
-        }
+        out.resize(values.len() / dim.max(1) * self.outputs(), 0.0);
+        self.dense(values, out);
     }
 
     /// Writes the scores of dense rows stored contiguously, `outputs` numbers per row.
@@ -116,80 +112,43 @@ impl Scorer {
     /// # Panics
     /// If the numbers of features and scores do not belong to the same number of rows.
     pub fn dense(&self, values: &[f32], out: &mut [f64]) {
-        let outputs = self.model.outputs;
-        let dim = self.dim;
-        assert_eq!(values.len() * outputs, out.len() * dim, "as many features and scores as rows have");
-        if outputs == 1 && self.index.is_none() {
-            dense_scores(values, &self.theta, out);
-            return;
-        }
-        for (row, scores) in out.chunks_exact_mut(outputs).enumerate() {
-            self.scores(&values[row * dim..(row + 1) * dim], scores);
+        match self {
+            Self::Linear(scorer) => scorer.dense(values, out),
+            Self::Kernel(scorer) => scorer.scores_of_dense(values, out),
+            Self::Forest(forest) => forest.scores_of_dense(values, out),
         }
     }
 
-    /// Makes room for features that came later, with weight 0.
-    pub fn widen(&mut self, dim: usize) {
-        if dim <= self.dim {
-            return;
-        }
-        if self.index.is_none() && WIDE < dim {
-            // The index assigns no weight to features beyond the known ones, whatever their numbers.
-            let index = FeatureIndex::new(self.dim);
-            self.theta.resize(self.model.parameters(index.dim()), 0.0);
-            self.index = Some(index);
-        } else if self.index.is_none() {
-            self.theta.resize(self.model.parameters(dim), 0.0);
-        }
-        self.dim = dim;
-    }
-
-    /// Measures the performance on these rows; skips those without a label (NaN).
-    pub fn score(&mut self, task: &dyn Task, rows: &Rows, labels: &[f64]) -> Score {
-        let mut tally = Tally::default();
-        self.tally(task, rows, labels, 0..rows.len(), &mut tally);
-        tally.score(task)
-    }
-
-    /// Adds the rows at these indices to a tally; skips those without a label (NaN).
-    pub fn tally(
-        &mut self,
-        task: &dyn Task,
-        rows: &Rows,
-        labels: &[f64],
-        indices: impl Iterator<Item = usize>,
-        tally: &mut Tally,
-    ) {
-        self.widen(rows.dim());
-        let mut scores = vec![0.0; self.model.outputs];
-        for (row, label) in indices.map(|row| (row, labels[row])).filter(|(_, label)| !label.is_nan()) {
-            self.scores(rows.row(row), &mut scores);
-            tally.rows += 1;
-            tally.loss += task.loss(&scores, label);
-            tally.right += usize::from(task.decide(&scores) == label);
-            tally.sum += label;
-            tally.squares += label * label;
+    /// Writes the scores of some of these rows, bit-identical to [`Self::scores`].
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub fn scores_of_range(&self, rows: &Rows, range: Range<usize>, out: &mut [f64]) {
+        let outputs = self.outputs();
+        match (self, rows) {
+            (Self::Kernel(_) | Self::Forest(_), Rows::Dense(rows)) if rows.dim() == self.dim() => {
+                self.dense(of_range(rows, range), out);
+            }
+            _ => {
+                for (row, out) in range.zip(out.chunks_exact_mut(outputs)) {
+                    self.scores(rows.row(row), out);
+                }
+            }
         }
     }
 }
 
-/// Running sums of a model's performance on labeled rows that arrive in blocks, which need not be kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
-    rows: usize,
-    loss: f64,
-    right: usize,
-    sum: f64,
-    squares: f64,
+fn of_range(rows: &DenseRows, range: Range<usize>) -> &[f32] {
+    &rows.values()[range.start * rows.dim()..range.end * rows.dim()]
 }
 
-impl Tally {
-    /// Returns the score on all rows added to the tally.
-    pub fn score(&self, task: &dyn Task) -> Score {
-        let count = f64::max(self.rows as f64, 1.0);
-        let variance = self.squares / count - (self.sum / count) * (self.sum / count);
-        let loss = self.loss / count;
-        let accuracy = if task.is_classification() { self.right as f64 / count } else { 1.0 - loss / variance };
-        Score { rows: self.rows, loss, accuracy }
-    }
+/// Copies the first `dim` features of an observation.
+fn dense<X: Features>(x: X, dim: usize) -> Vec<f32> {
+    let mut values = vec![0.0; dim];
+    x.each(|j, value| {
+        if let Some(slot) = values.get_mut(j) {
+            *slot = value as f32;
+        }
+    });
+    values
 }

@@ -5,17 +5,14 @@
 //! (Nyström). The product of the kernel features of two rows is then nearly V·k, for all rows that landmarks represent.
 //! They follow the row's own features, so that every model of them has a linear part of the same size.
 
-use std::num::NonZero;
-use std::thread;
+mod features;
+
+pub use features::KernelFeatures;
 
 use serde::{Deserialize, Serialize};
 
-use crate::elementary::exp_neg;
-use crate::features::Features;
 use crate::fnv::Fnv;
-use crate::numbers::Numbers;
 use crate::rows::DenseRows;
-use crate::simd::dispatch;
 
 /// The default number of landmarks.
 pub const LANDMARKS: usize = 300;
@@ -95,17 +92,8 @@ impl KernelMap {
 
     /// Factors the similarities of the landmarks, once for many rows.
     pub fn prepare(&self) -> KernelFeatures {
-        let (dim, count) = (self.dim, self.landmarks());
-        let landmarks: Vec<f64> = self.landmarks.iter().map(|value| f64::from(*value)).collect();
-        let norms = landmarks.chunks_exact(dim).map(|z| z.iter().map(|value| value * value).sum()).collect();
         let rate = 1.0 / (self.width * self.width * self.variance);
-        let mut features = KernelFeatures { dim, landmarks, norms, rate, whitening: vec![] };
-        let mut matrix = vec![0.0; count * count];
-        for (row, z) in matrix.chunks_exact_mut(count).zip(self.landmarks.chunks_exact(dim)) {
-            features.similarities(z, row);
-        }
-        features.whitening = whitening(&mut matrix, count, self.variance.sqrt());
-        features
+        KernelFeatures::new(self.dim, &self.landmarks, rate, self.variance.sqrt())
     }
 }
 
@@ -146,88 +134,6 @@ fn whitening(matrix: &mut [f64], count: usize, scale: f64) -> Vec<f64> {
         }
     }
     inverse
-}
-
-/// A map with the factor of its landmarks.
-#[derive(Clone, Debug)]
-pub struct KernelFeatures {
-    dim: usize,
-    landmarks: Vec<f64>,
-    norms: Vec<f64>,
-    rate: f64,
-    /// √V·L⁻¹, column by column.
-    whitening: Vec<f64>,
-}
-
-/// The least number of rows for which another thread is started.
-const ROWS_PER_THREAD: usize = 1024;
-
-impl KernelFeatures {
-    /// Returns rows with their own features, followed by their kernel features. Threads do not change the result.
-    pub fn extend(&self, rows: &DenseRows) -> DenseRows {
-        let wide = self.dim + self.norms.len();
-        let mut values = vec![0.0; rows.len() * wide];
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let share = rows.len().div_ceil(threads).max(ROWS_PER_THREAD);
-        thread::scope(|scope| {
-            let parts = values.chunks_mut(share * wide).zip(rows.values().chunks(share * self.dim));
-            for (out, x) in parts {
-                if rows.len() <= share {
-                    self.extend_part(x, out);
-                } else {
-                    scope.spawn(move || self.extend_part(x, out));
-                }
-            }
-        });
-        DenseRows::from_numbers(wide, Numbers::from(values)).unwrap_or_else(|| DenseRows::new(wide))
-    }
-
-    fn extend_part(&self, rows: &[f32], out: &mut [f32]) {
-        let count = self.norms.len();
-        let (mut similarities, mut features) = (vec![0.0; count], vec![0.0; count]);
-        for (x, out) in rows.chunks_exact(self.dim).zip(out.chunks_exact_mut(self.dim + count)) {
-            let (own, kernel) = out.split_at_mut(self.dim);
-            own.copy_from_slice(x);
-            self.similarities(x, &mut similarities);
-            self.whiten(&similarities, &mut features);
-            for (out, value) in kernel.iter_mut().zip(&features) {
-                *out = *value as f32;
-            }
-        }
-    }
-
-    /// Computes the similarities of a row to all landmarks.
-    fn similarities(&self, x: &[f32], out: &mut [f64]) {
-        let norm = x.norm_squared();
-        for ((out, z), own) in out.iter_mut().zip(self.landmarks.chunks_exact(self.dim)).zip(&self.norms) {
-            *out = (norm + own - 2.0 * x.dot(z)).max(0.0) * self.rate;
-        }
-        dispatch(
-            #[inline(always)]
-            move || {
-                for value in out {
-                    *value = exp_neg(*value);
-                }
-            },
-        );
-    }
-
-    /// Computes √V·L⁻¹k.
-    fn whiten(&self, similarities: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
-        let (count, whitening) = (similarities.len(), &self.whitening[..]);
-        dispatch(
-            #[inline(always)]
-            move || {
-                for (index, similarity) in similarities.iter().enumerate() {
-                    let column = &whitening[index * count + index..(index + 1) * count];
-                    for (out, factor) in out[index..].iter_mut().zip(column) {
-                        *out += similarity * factor;
-                    }
-                }
-            },
-        );
-    }
 }
 
 #[cfg(test)]

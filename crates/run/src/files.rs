@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use querist_data::{Format, Input, Missing, ReadOptions, RequiredLabels, TableLocation};
+use querist_engine::model_kind::ModelKind;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, bail};
-use crate::model_kind::ModelKind;
 use crate::written::Written;
 
 /// The columns of a file and their roles.

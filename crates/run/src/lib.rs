@@ -30,7 +30,6 @@ pub mod record;
 pub mod replay;
 pub mod overwrite;
 pub mod model_file;
-pub mod model_kind;
 pub mod stream;
 pub mod live;
 pub mod pool;

@@ -5,12 +5,13 @@ use querist_engine::coin::Coin;
 use querist_engine::estimate::{DrawProbability, Estimate, Estimator};
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
-use querist_engine::linear::Linear;
+use querist_engine::model_kind::ModelKind;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{
     Assessment, ColdDraws, Draw, Drawn, Objective, PoolLearner, Precision, PrecisionGoal, RefitPool, RefitSettings,
 };
 use querist_engine::rule;
+use querist_engine::scorer::Scorer;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::Rules;
 use querist_engine::task::{self, Labels, Task};
@@ -20,27 +21,30 @@ use crate::set::LabeledSet;
 /// The fraction of rows that are held out for testing.
 const TEST_SHARE: f64 = 0.3;
 
-/// A way of choosing rows, as `RULE@DRAW@COLD-START` or a part of it; `random` and `top` are short for two of them.
+/// A way of choosing rows and a model, as `RULE@DRAW@COLD-START@MODEL` or a part of it; `random` and `top` are short for two of them.
 #[derive(Clone, Debug)]
 pub(crate) struct SamplingStrategy {
     pub(crate) name: String,
     rule: String,
     draw: Draw,
     cold: ColdDraws,
+    model: ModelKind,
 }
 
 impl SamplingStrategy {
     pub(crate) fn parse(name: &str) -> anyhow::Result<Self> {
         let full = match name {
-            "random" => "constant@scan@random",
-            "top" => "boundary@top",
-            other => other,
+            "random" => "constant@scan@random".to_owned(),
+            "top" => "boundary@top".to_owned(),
+            model if ModelKind::is_named(model) => format!("boundary@scan@coverage@{model}"),
+            other => other.to_owned(),
         };
         let mut parts = full.split('@');
         let rule = parts.next().unwrap_or_default().to_owned();
         let draw = parts.next().unwrap_or("scan").parse().with_context(|| format!("in `{name}`"))?;
         let cold = parts.next().unwrap_or("coverage").parse().with_context(|| format!("in `{name}`"))?;
-        Ok(Self { name: name.to_owned(), rule, draw, cold })
+        let model = parts.next().unwrap_or("linear").parse().with_context(|| format!("in `{name}`"))?;
+        Ok(Self { name: name.to_owned(), rule, draw, cold, model })
     }
 }
 
@@ -140,7 +144,9 @@ fn learner(set: &LabeledSet, strategy: &SamplingStrategy, seed: u64) -> anyhow::
     let learner = Learner::new(task, true, set.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
     let (objective, labels) = (Objective::AsAsked, set.kind);
     let settings = RefitSettings { draw: strategy.draw, seed, refit, objective, labels };
-    Ok(RefitPool::new(learner, Rules::only(rule), set.rows.len(), settings)?.with_cold_draws(strategy.cold))
+    let pool = RefitPool::new(learner, Rules::only(rule), set.rows.len(), settings)?.with_cold_draws(strategy.cold);
+    let models = strategy.model.candidates(&set.rows);
+    Ok(pool.with_models(models.context("the model needs dense rows")?))
 }
 
 /// The decisions and losses of a model on some rows.
@@ -154,13 +160,12 @@ struct DecisionCounts {
 }
 
 impl DecisionCounts {
-    fn of(set: &LabeledSet, task: &dyn Task, theta: &[f64], rows: impl Iterator<Item = usize>) -> Self {
-        let model = Linear { outputs: task.outputs(), intercept: true };
-        let (mut scores, mut counts) = (vec![0.0; model.outputs], Self::default());
+    fn of(set: &LabeledSet, task: &dyn Task, model: &Scorer, rows: impl Iterator<Item = usize>) -> Self {
+        let (mut scores, mut counts) = (vec![0.0; model.outputs()], Self::default());
         let rarest = set.kind.label(set.rarest_class());
         for row in rows {
             let label = set.labels[row];
-            model.scores(theta, set.rows.row(row), &mut scores);
+            model.scores(set.rows.row(row), &mut scores);
             let predicted = task.decide(&scores);
             counts.rows += 1.0;
             counts.losses.push(task.loss(&scores, label));
@@ -187,12 +192,12 @@ fn measure(
     has_all_classes: bool,
     with_estimates: bool,
 ) -> Milestone {
-    let (task, theta) = (pool.learner().task(), pool.refit().theta());
+    let (task, model) = (pool.learner().task(), pool.scorer());
     let chosen = |test: bool| (0..set.rows.len()).filter(move |row| is_test[*row] == test);
-    let test = DecisionCounts::of(set, task, theta, chosen(true));
+    let test = DecisionCounts::of(set, task, &model, chosen(true));
     let assessment = if with_estimates { pool.assess(Some(&set.rows)).ok() } else { None };
     let estimates = assessment.as_ref().map_or(vec![], |assessment| {
-        check_estimates(set, assessment, &DecisionCounts::of(set, task, theta, chosen(false)))
+        check_estimates(set, assessment, &DecisionCounts::of(set, task, &model, chosen(false)))
     });
     Milestone {
         accuracy: test.right / test.rows,

@@ -3,6 +3,7 @@
 use super::{Contest, ContestSplit};
 use crate::fit::{self, Problem, minimize};
 use crate::linear::Linear;
+use crate::scorer::Scorer;
 use crate::task::Task;
 
 /// The number of equal bins of [0, 1].
@@ -88,15 +89,14 @@ impl TestScores {
     }
 }
 
-/// Measures the model with these parameters on the test rows.
-pub(super) fn measure(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, theta: &[f64]) -> TestScores {
-    let model = Linear { outputs: task.outputs(), intercept: true };
-    let mut scores = vec![0.0; model.outputs];
+/// Measures the model on the test rows.
+pub(super) fn measure(contest: &Contest<'_>, task: &dyn Task, split: &ContestSplit, model: &Scorer) -> TestScores {
+    let mut scores = vec![0.0; model.outputs()];
     let mut classes = vec![ClassCounts::default(); contest.kind.classes()];
     let (mut n, mut loss, mut log_loss) = (0.0, 0.0, Some(0.0));
     let (mut sum, mut squares, mut errors) = (0.0, 0.0, 0.0);
     for (x, label) in split.test(contest) {
-        model.scores(theta, x, &mut scores);
+        model.scores(x, &mut scores);
         n += 1.0;
         loss += task.loss(&scores, label);
         if !task.is_classification() {
@@ -141,7 +141,8 @@ pub(super) fn measure_full(
         strength: 1.0,
     };
     let problem = Problem { strength: fit::strength(&problem, seed), ..problem };
-    Some(measure(contest, task, split, &minimize(&problem).0))
+    let model = Scorer::of_inward(model.outputs, &minimize(&problem).0);
+    Some(measure(contest, task, split, &model))
 }
 
 /// Counts decisions by their probability and correctness; all counts are 0 if the loss defines no probability.
@@ -149,13 +150,12 @@ pub(super) fn calibration(
     contest: &Contest<'_>,
     task: &dyn Task,
     split: &ContestSplit,
-    theta: &[f64],
+    model: &Scorer,
 ) -> [(u64, f64, u64); BINS] {
     let mut bins = [(0, 0.0, 0); BINS];
-    let model = Linear { outputs: task.outputs(), intercept: true };
-    let mut scores = vec![0.0; model.outputs];
+    let mut scores = vec![0.0; model.outputs()];
     for (x, label) in split.test(contest) {
-        model.scores(theta, x, &mut scores);
+        model.scores(x, &mut scores);
         let Some(probabilities) = task.probabilities(&scores) else { return bins };
         let confidence = probabilities.iter().copied().fold(0.0, f64::max);
         let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];

@@ -73,6 +73,11 @@ impl Strength {
         Self { step: 0, unit: 1.0, fixed, due, seed, reluctance: RELUCTANCE, trial: None }
     }
 
+    /// Returns λ if it is not to be chosen, and the seed.
+    pub(super) fn settings(&self) -> (Option<f64>, u64) {
+        (self.fixed, self.seed)
+    }
+
     /// Chooses λ as version 0.1 did.
     pub(super) fn like_version_0_1(self) -> Self {
         Self { due: FIRST, reluctance: FORMER_RELUCTANCE, ..self }

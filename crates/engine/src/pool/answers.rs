@@ -4,12 +4,12 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use super::Drawn;
+use super::model_fit::ModelFit;
 use super::precision::ShareEvidence;
 use crate::estimate::{self, DrawProbability, Estimator};
-use crate::fit::Refit;
 use crate::name::{self, NameError};
 use crate::rows::Row;
-use crate::task::Labels;
+use crate::task::{Labels, Task};
 
 /// The weights of answers in a fit, for three objectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl FromStr for Objective {
 /// The answers and the fit of a learner that fits.
 #[derive(Debug)]
 pub(super) struct PoolAnswers {
-    pub(super) refit: Refit,
+    pub(super) models: ModelFit,
     objective: Objective,
     pub(super) draws: Vec<Drawn>,
     /// The loss of the previous model on each draw: 1 for a wrong decision and 0 for a correct one, or the loss for
@@ -64,9 +64,9 @@ pub(super) struct PoolAnswers {
 }
 
 impl PoolAnswers {
-    pub(super) fn new(refit: Refit, objective: Objective, labels: Labels) -> Self {
+    pub(super) fn new(models: ModelFit, objective: Objective, labels: Labels) -> Self {
         let counts = vec![0; labels.classes()];
-        Self { refit, objective, draws: vec![], losses: vec![], weights: vec![], seed_labels: 0, counts, labels }
+        Self { models, objective, draws: vec![], losses: vec![], weights: vec![], seed_labels: 0, counts, labels }
     }
 
     /// Returns the class with the fewest answers, the first of equals.
@@ -82,7 +82,7 @@ impl PoolAnswers {
     }
 
     fn add_label(&mut self, item: u64, x: Row<'_>, label: f64) {
-        self.refit.add(item, x, label);
+        self.models.add(item, x, label);
         if !self.counts.is_empty() {
             self.counts[self.labels.class(label)] += 1;
         }
@@ -113,7 +113,7 @@ impl PoolAnswers {
 
     /// Fits all answers. `uncertainty` is U of an answer's features at the previous parameters. `rows` is the number of
     /// rows that could be asked at the start.
-    pub(super) fn fit(&mut self, rows: usize, uncertainty: impl Fn(Row<'_>) -> f64) {
+    pub(super) fn fit(&mut self, rows: usize, task: &dyn Task, uncertainty: impl Fn(Row<'_>) -> f64) {
         let mut weights = vec![1.0; self.seed_labels];
         weights.extend(match self.probabilities(rows) {
             Some(probabilities) if self.objective != Objective::AsAsked => {
@@ -123,10 +123,10 @@ impl PoolAnswers {
         });
         if self.objective == Objective::Equivalent {
             for (index, weight) in weights.iter_mut().enumerate() {
-                *weight *= uncertainty(self.refit.rows().row(index));
+                *weight *= uncertainty(self.models.rows().row(index));
             }
         }
-        self.refit.fit(&weights);
+        self.models.fit(&weights, task);
         self.weights = weights;
     }
 }

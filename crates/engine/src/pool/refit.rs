@@ -3,12 +3,14 @@
 use super::answer_error::check;
 use super::answers::PoolAnswers;
 use super::cold_start::ColdStart;
+use super::model_fit::{ModelCandidate, ModelFit};
 use super::precision::Precision;
 use super::{AnswerError, ColdDraws, Draw, Drawn, NoRow, Objective, PoolLearner, PoolSampler, Replacement, StartRows};
 use crate::fit::Refit;
 use crate::learner::Learner;
 use crate::rows::{Row, Rows};
 use crate::rule::Rule;
+use crate::scorer::Scorer;
 use crate::settings::IllegalSettings;
 use crate::stream::Rules;
 use crate::task::Labels;
@@ -67,7 +69,7 @@ pub struct LabeledDraw<'a> {
 /// let mut pool = RefitPool::new(learner, rules, rows.len(), settings)?;
 /// let drawn = pool.ask(&rows).expect("four rows are left");
 /// pool.answer(&[(rows.row(drawn.row), drawn, 1.0)])?;
-/// assert_eq!((pool.refit().answers(), pool.left()), (1, 3));
+/// assert_eq!((pool.models().answers(), pool.left()), (1, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -83,7 +85,21 @@ impl RefitPool {
         let RefitSettings { draw, seed, refit, objective, labels } = settings;
         let mut sampler = PoolSampler::new(learner, rules, rows, (draw, Replacement::Without), seed)?;
         sampler.cold = Some(ColdStart::new(labels));
-        Ok(Self { sampler, answers: PoolAnswers::new(refit, objective, labels), precision: None })
+        Ok(Self {
+            sampler,
+            answers: PoolAnswers::new(ModelFit::linear(refit, seed), objective, labels),
+            precision: None,
+        })
+    }
+
+    /// Sets the kinds of models among which the answers decide; the first is used until then.
+    ///
+    /// # Panics
+    /// If there are answers already, no candidates, or a kernel for rows that are not dense.
+    pub fn with_models(mut self, candidates: Vec<ModelCandidate>) -> Self {
+        let (labels, seed) = (self.answers.labels, self.sampler.seed);
+        self.answers.models.set_candidates(candidates, labels, seed);
+        self
     }
 
     /// Sets the draws of the cold start, which are uniform otherwise. By coverage, U of a row depends on the pool and on
@@ -132,17 +148,22 @@ impl RefitPool {
         self.precision
     }
 
-    /// Returns the fit.
-    pub fn refit(&self) -> &Refit {
-        &self.answers.refit
+    /// Returns the models that are fitted to the answers.
+    pub fn models(&self) -> &ModelFit {
+        &self.answers.models
+    }
+
+    /// Returns the current model.
+    pub fn scorer(&self) -> Scorer {
+        self.answers.models.scorer()
     }
 
     /// Adds a seed label: its row is never asked, it is learned from, and estimates exclude it.
     pub fn add_seed_label(&mut self, row: usize, x: Row<'_>, label: f64) {
         self.answers.add_seed_label(row as u64, x, label);
         self.see(label);
-        self.answers.fit(self.sampler.askable, |_| 1.0);
-        self.sampler.learner.set_parameters(self.answers.refit.theta());
+        self.answers.fit(self.sampler.askable, &*self.sampler.learner.task, |_| 1.0);
+        self.adopt();
         self.sampler.note_label(row);
         self.sampler.retire(row);
     }
@@ -180,7 +201,7 @@ impl RefitPool {
 
     /// Updates the class counts and the cold start after the answer with this label.
     fn see(&mut self, label: f64) {
-        let answered = self.answers.refit.answers() as u64;
+        let answered = self.answers.models.answers() as u64;
         self.sampler.cold.take_if(|cold| cold.see(label, answered));
         self.sampler.rarest = self.answers.rarest();
     }
@@ -196,7 +217,7 @@ impl RefitPool {
     fn add_in_order(&mut self, count: usize, mut add: impl FnMut(&mut Self, usize)) {
         for index in 0..count {
             add(self, index);
-            let is_due = self.answers.refit.due() <= self.answers.refit.answers();
+            let is_due = self.answers.models.due() <= self.answers.models.answers();
             if is_due || index + 1 == count {
                 self.fit_again(is_due);
             }
@@ -204,20 +225,31 @@ impl RefitPool {
     }
 
     fn fit_again(&mut self, keep: bool) {
-        self.answers.refit.go_back();
-        self.sampler.learner.set_parameters(self.answers.refit.theta());
+        self.answers.models.go_back();
+        self.adopt();
         self.fit();
         if keep {
-            self.answers.refit.keep();
+            self.answers.models.keep();
         }
         self.sampler.note_change();
     }
 
     fn fit(&mut self) {
         let sampler = &self.sampler;
-        self.answers.fit(sampler.askable, |x| sampler.warm_uncertainty(x));
-        self.sampler.learner.set_parameters(self.answers.refit.theta());
+        self.answers.fit(sampler.askable, &*sampler.learner.task, |x| sampler.warm_uncertainty(x));
+        self.adopt();
         self.spread_draws();
+    }
+
+    /// Lets the sampler use the current model.
+    fn adopt(&mut self) {
+        self.sampler.nonlinear = match self.answers.models.theta() {
+            Some(theta) => {
+                self.sampler.learner.set_parameters(theta);
+                None
+            }
+            None => Some(self.scorer()),
+        };
     }
 
     /// Sets the share of the next draws that is spread evenly.
@@ -234,13 +266,14 @@ impl RefitPool {
 
     /// Returns the losses of the current model on answers it has not seen (progressive losses).
     fn progressive_losses(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Vec<f64> {
-        let PoolSampler { learner, scores, .. } = &mut self.sampler;
+        let sampler = &self.sampler;
+        let (task, mut scores) = (&*sampler.learner.task, vec![0.0; sampler.learner.model.outputs]);
         let loss = |(x, _, label): &(Row<'_>, Drawn, f64)| {
-            learner.scores(*x, scores);
-            if learner.task.is_classification() {
-                f64::from(u8::from(learner.task.decide(scores) != *label))
+            sampler.write_scores(*x, &mut scores);
+            if task.is_classification() {
+                f64::from(u8::from(task.decide(&scores) != *label))
             } else {
-                learner.task.loss(scores, *label)
+                task.loss(&scores, *label)
             }
         };
         answers.iter().map(loss).collect()

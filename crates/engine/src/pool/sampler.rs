@@ -11,6 +11,7 @@ use crate::features::Features;
 use crate::learner::Learner;
 use crate::rows::{Row, Rows};
 use crate::rule::{Rule, Scale};
+use crate::scorer::Scorer;
 use crate::settings::IllegalSettings;
 use crate::stream::Rules;
 
@@ -32,6 +33,8 @@ pub(super) fn rows_to_sample(left: usize) -> usize {
 #[derive(Debug)]
 pub struct PoolSampler {
     pub(super) learner: Learner,
+    /// The model, if it is not linear. Otherwise it is the learner's.
+    pub(super) nonlinear: Option<Scorer>,
     pub(super) rules: Rules,
     draw: Draw,
     replacement: Replacement,
@@ -74,6 +77,7 @@ impl PoolSampler {
         let scores = vec![0.0; learner.model.outputs];
         Ok(Self {
             learner,
+            nonlinear: None,
             rules,
             draw,
             replacement,
@@ -126,8 +130,16 @@ impl PoolSampler {
 
     fn scores_of(&self, x: Row<'_>) -> Vec<f64> {
         let mut scores = vec![0.0; self.learner.model.outputs];
-        self.learner.scores(x, &mut scores);
+        self.write_scores(x, &mut scores);
         scores
+    }
+
+    /// Writes the scores of an observation.
+    pub(super) fn write_scores<X: Features>(&self, x: X, out: &mut [f64]) {
+        match &self.nonlinear {
+            None => self.learner.scores(x, out),
+            Some(model) => model.scores(x, out),
+        }
     }
 
     pub(super) fn draw_weight(&self, x: Row<'_>) -> f64 {
@@ -201,9 +213,12 @@ impl PoolSampler {
             return;
         }
         let outputs = self.learner.model.outputs;
-        let learner = &self.learner;
+        let (learner, nonlinear) = (&self.learner, self.nonlinear.as_ref());
         let score = |row: usize, scores: &mut [f64]| {
-            learner.scores(rows.row(row), scores);
+            match nonlinear {
+                None => learner.scores(rows.row(row), scores),
+                Some(model) => model.scores(rows.row(row), scores),
+            }
             Ok::<_, std::convert::Infallible>(())
         };
         let Ok(()) = settle_on(self.rules.now_mut(), &self.retired, outputs, self.rarest, score);
@@ -266,7 +281,8 @@ impl PoolSampler {
 
     /// Returns a pass over the rows that are left.
     pub(super) fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
-        Scan::new(rows, &self.learner, self.rule(), &self.retired, self.diversity.as_ref())
+        let model = (&self.learner, self.nonlinear.as_ref());
+        Scan::new(rows, model, self.rule(), &self.retired, self.diversity.as_ref())
     }
 
     /// Estimates the mean of U over the remaining rows from separate rows. They are independent of the draw, so that a
@@ -316,7 +332,10 @@ impl PoolSampler {
             }
             tries += 1;
             let x = row(index);
-            self.learner.scores(x, &mut self.scores);
+            match &self.nonlinear {
+                None => self.learner.scores(x, &mut self.scores),
+                Some(model) => model.scores(x, &mut self.scores),
+            }
             let factor = self.diversity.as_ref().map_or(1.0, |diversity| diversity.factor(x));
             let uncertainty = factor * rule.probability(&self.scores, x);
             let probability = uncertainty / u_max;

@@ -11,6 +11,7 @@ use crate::features::dense_scores;
 use crate::learner::Learner;
 use crate::rows::Rows;
 use crate::rule::Rule;
+use crate::scorer::Scorer;
 
 /// The number of rows in a block.
 pub const BLOCK: usize = 1024;
@@ -22,6 +23,7 @@ const NEGLIGIBLE: f64 = 1e-100;
 pub struct Scan<'a> {
     rows: &'a Rows,
     learner: &'a Learner,
+    nonlinear: Option<&'a Scorer>,
     rule: &'a Rule,
     retired: &'a Retired,
     diversity: Option<&'a Diversity>,
@@ -30,12 +32,12 @@ pub struct Scan<'a> {
 impl<'a> Scan<'a> {
     pub(super) fn new(
         rows: &'a Rows,
-        learner: &'a Learner,
+        (learner, nonlinear): (&'a Learner, Option<&'a Scorer>),
         rule: &'a Rule,
         retired: &'a Retired,
         diversity: Option<&'a Diversity>,
     ) -> Self {
-        Self { rows, learner, rule, retired, diversity }
+        Self { rows, learner, nonlinear, rule, retired, diversity }
     }
 
     /// Returns Σ U over each block, in block order.
@@ -133,15 +135,22 @@ impl<'a> Scan<'a> {
         let first = block * BLOCK;
         let room = &mut room[..BLOCK.min(self.rows.len() - first)];
         // The rule of a cold start takes a single score even if the model has several.
-        let single_score = self.learner.model.outputs == 1;
-        if let (true, Rows::Dense(rows), Rule::Score(rule)) = (single_score, self.rows, self.rule) {
+        let outputs = self.learner.model.outputs;
+        let single_score = outputs == 1;
+        if let Some(model) = self.nonlinear {
+            let mut scores = vec![0.0; room.len() * outputs];
+            model.scores_of_range(self.rows, first..first + room.len(), &mut scores);
+            for (index, (probability, scores)) in room.iter_mut().zip(scores.chunks_exact(outputs)).enumerate() {
+                *probability = self.rule.probability(scores, self.rows.row(first + index));
+            }
+        } else if let (true, Rows::Dense(rows), Rule::Score(rule)) = (single_score, self.rows, self.rule) {
             let mut scores = [0.0; BLOCK];
             let scores = &mut scores[..room.len()];
             let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];
             dense_scores(values, &self.learner.point(), scores);
             rule.fill(scores, room);
         } else {
-            let mut scores = vec![0.0; self.learner.model.outputs];
+            let mut scores = vec![0.0; outputs];
             for (index, probability) in room.iter_mut().enumerate() {
                 let x = self.rows.row(first + index);
                 self.learner.scores(x, &mut scores);

@@ -1,6 +1,6 @@
 //! Scores of rows stored in columns, without transposing them: bit-identical to row by row.
 
-use super::Scorer;
+use super::LinearScorer;
 use crate::features::sum;
 use crate::simd::{LANES, dispatch};
 
@@ -14,7 +14,7 @@ pub struct ColumnScores {
 
 impl ColumnScores {
     /// Starts a block with this number of rows.
-    pub fn begin(&mut self, scorer: &Scorer, rows: usize) {
+    pub fn begin(&mut self, scorer: &LinearScorer, rows: usize) {
         let outputs = scorer.outputs();
         self.rows = rows;
         self.sums.clear();
@@ -27,7 +27,7 @@ impl ColumnScores {
 
     /// Adds a column: feature j is (value − shift)·factor, rounded to `f32` as in rows. Returns whether all its
     /// features are finite.
-    pub fn add(&mut self, scorer: &Scorer, j: usize, values: &[f32], (shift, factor): (f64, f64)) -> bool {
+    pub fn add(&mut self, scorer: &LinearScorer, j: usize, values: &[f32], (shift, factor): (f64, f64)) -> bool {
         let outputs = scorer.outputs();
         let slot = scorer.index.as_ref().map_or(j, |index| index.slot(j));
         let weights = &scorer.theta[outputs * (slot + 1)..outputs * (slot + 2)];
@@ -43,7 +43,7 @@ impl ColumnScores {
     }
 
     /// Writes the scores, row by row.
-    pub fn finish(&self, scorer: &Scorer, out: &mut Vec<f64>) {
+    pub fn finish(&self, scorer: &LinearScorer, out: &mut Vec<f64>) {
         let (outputs, rows) = (scorer.outputs(), self.rows);
         out.clear();
         if outputs == 1 {

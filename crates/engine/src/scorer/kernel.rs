@@ -1,0 +1,88 @@
+//! Scores that are linear in the features and in similarities to landmarks.
+
+use crate::linear::Linear;
+use crate::rows::kernel::KernelFeatures;
+
+/// A kernel model whose parameters no longer change.
+///
+/// It was fitted to kernel features, √V·L⁻¹k for the similarities k. Scores need no product with L⁻¹, since it is multiplied with
+/// the weights once: w·(√V·L⁻¹k) = α·k.
+#[derive(Clone, Debug)]
+pub struct KernelScorer {
+    model: Linear,
+    /// The intercepts, then the weights of the row's own features.
+    theta: Vec<f64>,
+    /// α, landmark by landmark.
+    alpha: Vec<f64>,
+    features: KernelFeatures,
+}
+
+/// The number of rows whose similarities are computed together.
+const BLOCK: usize = 64;
+
+impl KernelScorer {
+    /// Creates a scorer from parameters of features and kernel features, intercepts first.
+    ///
+    /// # Panics
+    /// If there are not as many parameters as the features need.
+    pub fn new(features: &KernelFeatures, outputs: usize, theta: &[f64]) -> Self {
+        let model = Linear { outputs, intercept: true };
+        let (own, kernel) = theta.split_at(model.parameters(features.dim()));
+        let alpha = features.weights_of_similarities(kernel, outputs);
+        Self { model, theta: own.to_vec(), alpha, features: features.clone() }
+    }
+
+    /// Creates a scorer from saved parameters: the intercepts and the weights of features, and α.
+    ///
+    /// # Panics
+    /// If there are not as many parameters as the features need.
+    pub fn from_weights(features: KernelFeatures, outputs: usize, theta: Vec<f64>, alpha: Vec<f64>) -> Self {
+        let model = Linear { outputs, intercept: true };
+        assert_eq!(theta.len(), model.parameters(features.dim()), "a weight for every feature");
+        assert_eq!(alpha.len(), features.landmarks() * outputs, "a weight for every landmark");
+        Self { model, theta, alpha, features }
+    }
+
+    /// Returns the number of scores of an observation.
+    pub fn outputs(&self) -> usize {
+        self.model.outputs
+    }
+
+    /// Returns the number of features.
+    pub fn dim(&self) -> usize {
+        self.features.dim()
+    }
+
+    /// Returns the intercepts and the weights of the row's own features.
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// Returns the weights of similarities, landmark by landmark.
+    pub fn alpha(&self) -> &[f64] {
+        &self.alpha
+    }
+
+    /// Writes the scores of one observation.
+    pub(super) fn scores(&self, x: &[f32], out: &mut [f64]) {
+        self.scores_of_dense(x, out);
+    }
+
+    /// Writes the scores of rows stored contiguously, bit-identical to those of single rows.
+    pub(super) fn scores_of_dense(&self, values: &[f32], out: &mut [f64]) {
+        let (dim, outputs, landmarks) = (self.dim(), self.outputs(), self.features.landmarks());
+        let rows = out.len() / outputs;
+        assert_eq!(values.len(), rows * dim, "as many features and scores as rows have");
+        let mut similarities = vec![0.0; BLOCK.min(rows) * landmarks];
+        let blocks = values.chunks(BLOCK * dim.max(1)).zip(out.chunks_mut(BLOCK * outputs));
+        for (values, out) in blocks {
+            let similarities = &mut similarities[..out.len() / outputs * landmarks];
+            self.features.similarities(values, similarities);
+            let each = values.chunks_exact(dim).zip(similarities.chunks_exact(landmarks));
+            for ((x, similarities), out) in each.zip(out.chunks_exact_mut(outputs)) {
+                self.model.scores(&self.theta, x, out);
+                self.features.add_products(similarities, &self.alpha, out);
+            }
+        }
+    }
+}
