@@ -96,7 +96,7 @@ fn an_inconsistent_model_is_rejected() {
         let (mut header, path) = (header.clone(), folder.path(name));
         change(&mut header);
         let arrays = vec![("theta".to_owned(), theta), ("mean".to_owned(), mean)];
-        ModelFile { header: header.to_string(), arrays }.write(&path).unwrap();
+        ModelFile { header: header.to_string(), arrays, ..ModelFile::default() }.write(&path).unwrap();
         path
     };
     let (mean, theta) = (numbers("mean"), numbers("theta"));

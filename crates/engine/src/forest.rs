@@ -12,6 +12,7 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::coin::Coin;
 use crate::rows::{Row, Rows};
@@ -52,7 +53,7 @@ const MOST_SPARSE: usize = 4096;
 /// let settings = ForestSettings { trees: 50, ..ForestSettings::default() };
 /// assert_eq!((settings.least_leaf, settings.features_per_split), (1, None));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct ForestSettings {
     /// The number of trees.
     pub trees: usize,
@@ -230,6 +231,18 @@ impl Forest {
             forest.calibration = held_out.calibrate(&targets, &forest.base, |mean, out| forest.floored(mean, out));
         }
         Ok(forest)
+    }
+
+    /// Returns the numbers that determine the scores.
+    pub fn numbers(&self) -> Vec<f64> {
+        let Calibration { sharpness, spread } = self.calibration;
+        let mut numbers = vec![self.answers, sharpness, spread, self.center, self.scale];
+        numbers.extend_from_slice(&self.base);
+        for node in &self.trees.nodes {
+            numbers.extend([f64::from(node.threshold), f64::from(node.feature), f64::from(node.left)]);
+        }
+        numbers.extend(self.trees.values.iter().map(|value| f64::from(*value)));
+        numbers
     }
 
     /// Returns the kind of labels.

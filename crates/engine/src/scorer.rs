@@ -52,6 +52,15 @@ impl Scorer {
         if let Self::Linear(scorer) = self { Some(scorer) } else { None }
     }
 
+    /// Returns the numbers that determine the scores: of a linear model the weights feature by feature, intercepts last.
+    pub fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Linear(scorer) => scorer.parameters(),
+            Self::Kernel(scorer) => [scorer.theta(), scorer.alpha()].concat(),
+            Self::Forest(forest) => forest.numbers(),
+        }
+    }
+
     /// Returns the number of scores of an observation.
     pub fn outputs(&self) -> usize {
         match self {

@@ -58,7 +58,7 @@ pub use atomic::{WriteError, write_atomic};
 pub use error::{LedgerError, LedgerFault};
 pub use ledger::Ledger;
 pub use loss::{EventLoss, LossCause};
-pub use model::{ModelError, ModelFault, ModelFile};
+pub use model::{ModelError, ModelFault, ModelFile, ModelVersion};
 pub use paths::owning_ledger;
 pub use reader::{Counts, Records};
 pub use record::{Record, RecordError};

@@ -10,20 +10,44 @@ use sha2::{Digest, Sha256};
 
 use crate::atomic::{WriteError, write_atomic};
 
-/// The only version that is written and read.
-const VERSION: u64 = 1;
+/// The newest version that is written and read.
+const VERSION: u64 = 2;
 /// The prefix of the first line in every version.
 const NAME: &[u8] = b"querist model ";
-/// The first line of this version.
+/// The first line of version 1.
 const LINE: &[u8; 16] = b"querist model 1\n";
 /// The size in bytes of the first line and three lengths: of the file, of the header, of the list of arrays.
 const FIXED: usize = LINE.len() + 3 * 8;
 /// The size of the SHA-256 checksum in bytes.
 const CHECKSUM: usize = 32;
 
+/// The version of a model file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelVersion {
+    /// Linear models.
+    #[default]
+    Linear,
+    /// Models of other kinds, which programs that know only linear models must reject.
+    OfKinds,
+}
+
+impl ModelVersion {
+    const ALL: [Self; 2] = [Self::Linear, Self::OfKinds];
+
+    /// Returns the first line of a file.
+    fn line(self) -> &'static [u8; 16] {
+        match self {
+            Self::Linear => LINE,
+            Self::OfKinds => b"querist model 2\n",
+        }
+    }
+}
+
 /// A stored model: a JSON header that describes it, and its numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelFile {
+    /// The version of the format.
+    pub version: ModelVersion,
     /// JSON text.
     pub header: String,
     /// Arrays with their names, in order.
@@ -85,7 +109,7 @@ impl ModelFile {
         let arrays: usize = self.arrays.iter().map(|(name, values)| 16 + name.len() + 8 * values.len()).sum();
         let length = FIXED + self.header.len() + arrays + CHECKSUM;
         let mut bytes = Vec::with_capacity(length);
-        bytes.extend_from_slice(LINE);
+        bytes.extend_from_slice(self.version.line());
         for part in [length, self.header.len(), self.arrays.len()] {
             bytes.extend_from_slice(&(part as u64).to_le_bytes());
         }
@@ -127,7 +151,9 @@ impl ModelFile {
             let values = take(&mut rest, length.saturating_mul(8))?;
             arrays.push((name, values.as_chunks().0.iter().map(|value| f64::from_le_bytes(*value)).collect()));
         }
-        if rest.is_empty() { Ok(Self { header, arrays }) } else { Err(LENGTHS) }
+        let version = ModelVersion::ALL.into_iter().find(|version| bytes.starts_with(version.line()));
+        let version = version.unwrap_or_default();
+        if rest.is_empty() { Ok(Self { version, header, arrays }) } else { Err(LENGTHS) }
     }
 }
 
@@ -156,7 +182,8 @@ fn check_start(bytes: &[u8], has: u64) -> Result<(), ModelFault> {
     if bytes.is_empty() || bytes[..prefix] != NAME[..prefix] {
         return Err(ModelFault::NotAModel);
     }
-    if has < FIXED as u64 && LINE.starts_with(&bytes[..bytes.len().min(LINE.len())]) {
+    let line = &bytes[..bytes.len().min(LINE.len())];
+    if has < FIXED as u64 && ModelVersion::ALL.iter().any(|version| version.line().starts_with(line)) {
         let smallest = (FIXED + CHECKSUM) as u64;
         return Err(ModelFault::CutShort { has, of: smallest });
     }
@@ -164,8 +191,10 @@ fn check_start(bytes: &[u8], has: u64) -> Result<(), ModelFault> {
     let version = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
     match version {
         None => return Err(ModelFault::NotAModel),
-        Some(VERSION) if bytes.starts_with(LINE) => {}
-        Some(VERSION) => return Err(ModelFault::Damaged { found: "its first line has extra text after the version" }),
+        Some(1..=VERSION) if ModelVersion::ALL.iter().any(|version| bytes.starts_with(version.line())) => {}
+        Some(1..=VERSION) => {
+            return Err(ModelFault::Damaged { found: "its first line has extra text after the version" });
+        }
         Some(found) => return Err(ModelFault::Version { found }),
     }
     let mut rest = &bytes[LINE.len()..];
@@ -208,7 +237,7 @@ impl Display for ModelFault {
             Self::NotAModel => write!(f, "not a Querist model file\n  check the name"),
             Self::Version { found } => {
                 let hint = if VERSION < *found { "\n  install a newer version of Querist" } else { "" };
-                write!(f, "a model file of version {found}, but this program reads version {VERSION}{hint}")
+                write!(f, "a model file of version {found}, but this program reads versions up to {VERSION}{hint}")
             }
             Self::CutShort { has, of } => {
                 write!(

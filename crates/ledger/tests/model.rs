@@ -5,11 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use proptest::prelude::*;
-use querist_ledger::{ModelFault, ModelFile, write_atomic};
+use querist_ledger::{ModelFault, ModelFile, ModelVersion, write_atomic};
 
 fn sample() -> ModelFile {
     let weights = (0..200).map(|index| (f64::from(index) - 99.5) / 7.0).collect();
     ModelFile {
+        version: ModelVersion::Linear,
         header: r#"{"loss": "logistic", "classes": ["no", "ja – ü"]}"#.to_owned(),
         arrays: vec![
             ("weights".to_owned(), weights),
@@ -31,7 +32,7 @@ proptest! {
     ) {
         let numbers = |bits: Vec<u64>| bits.into_iter().map(f64::from_bits).collect();
         let arrays = arrays.into_iter().map(|(name, bits)| (name, numbers(bits))).collect();
-        let model = ModelFile { header, arrays };
+        let model = ModelFile { version: ModelVersion::default(), header, arrays };
         let bytes = model.to_bytes();
         let back = ModelFile::from_bytes(&bytes).unwrap();
         prop_assert_eq!(&back.header, &model.header);
@@ -52,7 +53,11 @@ proptest! {
 
 #[test]
 fn the_layout_matches_the_documentation() {
-    let model = ModelFile { header: "{}".to_owned(), arrays: vec![("w".to_owned(), vec![1.0, -2.0])] };
+    let model = ModelFile {
+        version: ModelVersion::OfKinds,
+        header: "{}".to_owned(),
+        arrays: vec![("w".to_owned(), vec![1.0, -2.0])],
+    };
     let mut bytes = b"querist model 1\n".to_vec();
     for length in [16 + 24 + 2 + 8 + 1 + 8 + 16 + 32, 2, 1_u64] {
         bytes.extend(length.to_le_bytes());
@@ -131,7 +136,7 @@ fn files_that_are_not_models_are_rejected() {
         (b"querist model x\n", "not a Querist model file"),
         (
             b"querist model 2\nwhatever comes then",
-            "a model file of version 2, but this program reads version 1\n  install a newer",
+            "a model file of version 3, but this program reads versions up to 2\n  install a newer",
         ),
         (b"querist model 17\n", "a model file of version 17, but"),
     ];

@@ -296,13 +296,17 @@ type Arrays = Vec<(String, Vec<f64>)>;
 /// Writes a model file.
 #[pyfunction]
 pub(crate) fn write_model(path: PathBuf, header: String, arrays: Arrays) -> PyResult<()> {
-    sheltered(|| ModelFile { header, arrays }.write(&path).map_err(|error| PyOSError::new_err(error.to_string())))
+    sheltered(|| {
+        ModelFile { header, arrays, ..ModelFile::default() }
+            .write(&path)
+            .map_err(|error| PyOSError::new_err(error.to_string()))
+    })
 }
 
 /// Returns the bytes of a model file.
 #[pyfunction]
 pub(crate) fn model_bytes(py: Python<'_>, header: String, arrays: Arrays) -> Bound<'_, PyBytes> {
-    PyBytes::new(py, &ModelFile { header, arrays }.to_bytes())
+    PyBytes::new(py, &ModelFile { header, arrays, ..ModelFile::default() }.to_bytes())
 }
 
 /// Reads a model file and checks that its parts fit together.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use querist_engine::pool::{ColdDraws, Draw, Objective, RefitPool, StartRows};
+use querist_engine::pool::{ColdDraws, Draw, ModelCandidate, Objective, RefitPool, StartRows};
 use querist_engine::session::{LabelingPool, Session, SessionSettings};
 use querist_engine::step::StepSize;
 use querist_engine::stop::{GAIN_BATCH, StopRule};
@@ -155,7 +155,8 @@ impl LearnerBuilder {
 
     fn refit_pool(&self, empty: Rows, count: usize) -> Result<RefitPool> {
         let resolved = self.resolved(empty.dim());
-        let fit = FitSettings { objective: Objective::AsAsked, empty };
+        let models = vec![ModelCandidate::Linear];
+        let fit = FitSettings { objective: Objective::AsAsked, empty, models };
         build::refit_pool(&self.settings, &resolved, Draw::Scan, fit, count)
     }
 

@@ -4,9 +4,10 @@ use querist_data::{Encoder, LabelKind};
 use querist_engine::fit::Refit;
 use querist_engine::index::WIDE;
 use querist_engine::learner::Learner;
+use querist_engine::model_kind::ModelKind;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
 use querist_engine::pool::{
-    Draw, Objective, PrecisionGoal, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings,
+    Draw, ModelCandidate, Objective, PrecisionGoal, RefitPool, RefitSettings, Replacement, SgdPool, SgdSettings,
 };
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
@@ -163,6 +164,28 @@ pub struct FitSettings {
     pub objective: Objective,
     /// An empty set of rows of the pool's kind.
     pub empty: Rows,
+    /// The kinds of models among which the answers decide.
+    pub models: Vec<ModelCandidate>,
+}
+
+/// Returns the models that a pool with these rows can fit.
+///
+/// # Errors
+/// If the kind of model does not support the rows or the loss.
+pub fn models(kind: ModelKind, rows: &Rows, task: &dyn Task) -> Result<Vec<ModelCandidate>> {
+    let Some(mut models) = kind.candidates(rows) else {
+        bail!("--model {kind} needs numbers, categories or vectors in dense rows; use linear for text");
+    };
+    // The scores of a forest are log-odds or means, which other losses do not have.
+    let takes_forest = matches!(task.name(), "logistic" | "cross-entropy" | "squared");
+    if !takes_forest && matches!(kind, ModelKind::Forest(_)) {
+        bail!(
+            "--model {kind} needs a loss with probabilities, logistic or cross-entropy, or squared; found {}",
+            task.name()
+        );
+    }
+    models.retain(|model| takes_forest || !matches!(model, ModelCandidate::Forest(_)));
+    Ok(models)
 }
 
 /// Makes the learner of a pool that fits, at its start.
@@ -182,7 +205,8 @@ pub fn refit_pool(
     }
     let learner = learner(settings, task, resolved)?;
     let pool = RefitSettings { draw, seed: settings.seed, refit, objective: fitted.objective, labels };
-    let pool = RefitPool::new(learner, rules, rows, pool)?.with_cold_draws(settings.cold_draws());
+    let pool =
+        RefitPool::new(learner, rules, rows, pool)?.with_cold_draws(settings.cold_draws()).with_models(fitted.models);
     let Some(precision) = &settings.precision else { return Ok(pool) };
     let goal = resolved.precision_class.map_or(PrecisionGoal::Accuracy, PrecisionGoal::F1);
     Ok(pool.with_precision(precision.of(goal))?)

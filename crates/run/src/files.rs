@@ -86,8 +86,7 @@ impl FileSettings {
         if self.predictions.is_none() {
             self.predictions.clone_from(&before.predictions);
         }
-        let kind = |files: &Self| files.model.as_deref().copied().unwrap_or_default();
-        if self.model.is_none() || kind(self) == kind(before) {
+        if self.model.is_none() || self.model_kind() == before.model_kind() {
             self.model.clone_from(&before.model);
         }
     }
@@ -117,9 +116,26 @@ impl FileSettings {
             standardize: !self.no_standardize,
             hash_bits: self.hash_bits,
             skip_bad_rows: self.skip_bad_rows,
-            kernel: self.model.as_deref().and_then(|model| model.kernel()),
             ..ReadOptions::default()
         })
+    }
+
+    /// Converts the settings to options for a learner that takes steps: kernel features are further columns of the rows.
+    ///
+    /// # Errors
+    /// If the kind of model needs a fit.
+    pub fn options_for_steps(&self, loss: Option<&str>) -> Result<ReadOptions> {
+        let kernel = match self.model_kind() {
+            ModelKind::Linear => None,
+            ModelKind::Kernel(settings) => Some(settings),
+            kind => bail!("--model {kind} needs a pool that fits all answers; gradient steps take linear or kernel"),
+        };
+        Ok(ReadOptions { kernel, ..self.options(loss)? })
+    }
+
+    /// Returns the kind of model.
+    pub fn model_kind(&self) -> ModelKind {
+        self.model.as_deref().copied().unwrap_or_default()
     }
 }
 

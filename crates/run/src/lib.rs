@@ -30,6 +30,7 @@ pub mod record;
 pub mod replay;
 pub mod overwrite;
 pub mod model_file;
+mod model_kinds;
 pub mod stream;
 pub mod live;
 pub mod pool;

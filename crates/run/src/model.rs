@@ -4,11 +4,13 @@ use std::fmt::{self, Display};
 
 use querist_data::{Encoder, EncoderError, LabelKind};
 use querist_engine::rule::Rule;
-use querist_engine::scorer::Scorer;
+use querist_engine::scorer::{LinearScorer, Scorer};
 use querist_engine::select;
 use querist_engine::task::Labels;
 use querist_theory::registry::NameError;
 use serde_json::Value;
+
+use crate::model_kinds;
 
 /// The parameters of a model, its task, and its encoder.
 #[derive(Clone, Debug)]
@@ -94,10 +96,9 @@ impl Model {
             return Err(format!("the model has {outputs} outputs, but its labels need {wanted}").into());
         }
         let encoded = encoder.as_ref().map(Encoder::dim);
-        let parameters = parameters(arrays, outputs)?;
-        let scorer = match listed_features(arrays, parameters.len() / outputs - 1, encoded)? {
-            None => Scorer::new(outputs, parameters),
-            Some((listed, dim)) => Scorer::of_features(outputs, &listed, parameters, dim),
+        let scorer = match model_kinds::read(&header, arrays, outputs)? {
+            Some(scorer) => scorer,
+            None => linear(arrays, outputs, encoded)?,
         };
         let dim = scorer.dim();
         if let Some(found) = encoded.or(features.as_ref().map(Vec::len)).filter(|found| *found != dim) {
@@ -110,6 +111,18 @@ impl Model {
     pub fn pool_rule(&self, name: Option<&str>) -> Result<Rule, NameError> {
         select::rule(name.unwrap_or(&self.rule), &self.loss, self.labels)
     }
+}
+
+/// Reads a linear model from its arrays.
+///
+/// # Errors
+/// If they do not describe one; the message says why.
+fn linear(arrays: &[(String, Vec<f64>)], outputs: usize, encoded: Option<usize>) -> Result<Scorer, String> {
+    let parameters = parameters(arrays, outputs)?;
+    Ok(match listed_features(arrays, parameters.len() / outputs - 1, encoded)? {
+        None => Scorer::new(outputs, parameters),
+        Some((listed, dim)) => Scorer::Linear(LinearScorer::of_features(outputs, &listed, parameters, dim)),
+    })
 }
 
 /// Returns the `count` features that have weights and the number of all features, if a model lists them.

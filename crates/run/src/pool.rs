@@ -8,11 +8,13 @@ mod test_rows;
 
 use std::path::PathBuf;
 
-use querist_data::{Batch, Encoder, Loaded, StoredCells, StoredColumns, load_with_cells};
+use querist_data::{Batch, Encoder, Loaded, ReadOptions, StoredCells, StoredColumns, load_with_cells};
 use querist_engine::index::{Coefficients, WIDE};
-use querist_engine::learner::{Diverged, Learner};
+use querist_engine::learner::Diverged;
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, RefitPool, Replacement};
+use querist_engine::pool::{
+    AnswerError, Draw, Drawn, ModelCandidate, NoRow, Objective, PoolLearner, RefitPool, Replacement,
+};
 use querist_engine::scorer::Score;
 use querist_engine::stop::StopRule;
 use querist_ledger::Ledger;
@@ -22,9 +24,10 @@ pub use curve::CurvePoint;
 pub use learner::RunLearner;
 
 use crate::build::{self, FitSettings, Resolved};
-use crate::error::{Result, bail};
+use crate::error::{Context, Result, bail};
 use crate::feed;
 use crate::files::{FileSettings, input};
+use crate::model_file::ModelParameters;
 use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
@@ -74,15 +77,26 @@ impl PoolRunSettings {
     fn is_fitted(&self) -> bool {
         self.fit.is_some()
     }
+
+    /// Returns the options for reading the data. Gradient steps learn kernel features as further columns; a fit computes them
+    /// itself.
+    fn read_options(&self) -> Result<ReadOptions> {
+        let loss = self.learner.loss.as_deref();
+        if self.is_fitted() { self.files.options(loss) } else { self.files.options_for_steps(loss) }
+    }
 }
 
-/// Returns θ and θ̄ by the features of files.
-pub fn coefficients(learner: &Learner, narrow: Option<&Narrow>) -> Coefficients {
+/// Returns the parameters of a learner's model by the features of files.
+pub fn parameters(learner: &RunLearner, narrow: Option<&Narrow>) -> ModelParameters {
+    if let Some(pool) = learner.as_refit() {
+        return ModelParameters::of(pool.scorer(), narrow);
+    }
+    let learner = learner.learner();
     let (theta, mean) = (learner.theta(), learner.mean());
-    match narrow {
+    ModelParameters::Linear(match narrow {
         Some(narrow) => narrow.coefficients(learner.task().outputs(), &theta, &mean),
         None => Coefficients::dense(theta, mean),
-    }
+    })
 }
 
 /// The reason why a run ended before its budget.
@@ -132,7 +146,7 @@ impl PoolRun {
         let (learner, files) = record::with_recorded_defaults(stated, &settings.recording)?;
         let settings = &PoolRunSettings { learner, files, ..settings.clone() };
         let stop = settings.stop.as_deref().cloned();
-        let options = settings.files.options(settings.learner.loss.as_deref())?;
+        let options = settings.read_options()?;
         let stored = StoredColumns {
             texts: settings.learner.start_with.is_some(),
             predictions: settings.files.predictions.as_deref(),
@@ -170,7 +184,7 @@ impl PoolRun {
         let seed = settings.learner.seed;
         stop.iter().try_for_each(|rule| stop::check(rule, build::labels(&encoder)?))?;
         let resolved = resolve(settings, &encoder, &pool)?;
-        let mut learner = learner(settings, &resolved, &pool)?;
+        let (mut learner, models) = learner(settings, &resolved, &pool)?;
         if let RunLearner::Refit(learner) = &mut learner {
             learner.set_start_rows(start.rows.clone());
         }
@@ -189,7 +203,8 @@ impl PoolRun {
             let goal = precision.goal(resolved.labels, encoder.classes())?;
             monitor.on_notice(&precision.announce(goal, &learner.rules().rule, learner.askable())?);
         }
-        let notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &seed_labels))?;
+        let mut notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &seed_labels))?;
+        notes.extend(models_note(&models)?);
         let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
         let measured = test.as_ref().map(|test| (test, &pool));
         let (diary, diverged) = match &opened {
@@ -297,9 +312,9 @@ impl PoolRun {
         Ok(())
     }
 
-    /// Returns θ and θ̄ by the features of the file.
-    pub fn coefficients(&self) -> Coefficients {
-        coefficients(self.learner.learner(), self.narrow.as_ref())
+    /// Returns the parameters of the model by the features of the file.
+    pub fn parameters(&self) -> ModelParameters {
+        parameters(&self.learner, self.narrow.as_ref())
     }
 
     /// Measures the averaged and the last parameters on the test rows, and ends the learning curve there.
@@ -433,11 +448,30 @@ fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Resul
     Ok(Resolved { labels, dim: pool.rows.dim(), step: step::resolve(&settings.learner, &context)?, precision_class })
 }
 
-fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<RunLearner> {
+/// The note of the models among which the answers decide.
+const MODELS: &str = "models";
+
+/// Returns the note of a run's models. A linear model needs none.
+fn models_note(models: &[ModelCandidate]) -> Result<Option<(&'static str, String)>> {
+    let is_linear = models == [ModelCandidate::Linear];
+    Ok(if is_linear { None } else { Some((MODELS, serde_json::to_string(models)?)) })
+}
+
+/// Returns the models that a ledger notes.
+pub fn noted_models(ledger: &Ledger) -> Result<Vec<ModelCandidate>> {
+    let Some(note) = ledger.note(MODELS) else { return Ok(vec![ModelCandidate::Linear]) };
+    serde_json::from_str(note).context("the ledger's models")
+}
+
+/// Makes the learner, and returns the models that it can fit.
+fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<(RunLearner, Vec<ModelCandidate>)> {
     let (rows, draw) = (pool.rows.len(), settings.draw);
+    let mut models = vec![ModelCandidate::Linear];
     let mut learner: RunLearner = match settings.fit {
         Some(objective) => {
-            let made = FitSettings { objective, empty: pool.rows.empty_like() };
+            let task = build::task(&settings.learner, resolved.labels)?;
+            models = build::models(settings.files.model_kind(), &pool.rows, &*task)?;
+            let made = FitSettings { objective, empty: pool.rows.empty_like(), models: models.clone() };
             build::refit_pool(&settings.learner, resolved, draw, made, rows)?.into()
         }
         None => {
@@ -448,7 +482,7 @@ fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Res
     if let Some(within) = settings.apart {
         learner.diversify(within)?;
     }
-    Ok(learner)
+    Ok((learner, models))
 }
 
 /// Returns the header of the ledger, which identifies the run.

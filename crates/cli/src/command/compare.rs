@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_data::{Batch, Encoder, load, load_with};
 use querist_engine::compare::{self, Contest, Criterion, DefaultMetric, Entrant, FinishedRun, Metric, TestSet};
+use querist_engine::model_kind::ModelKind;
 use querist_engine::task::{self, Labels, Task};
 use querist_run::build;
 use querist_run::entrants;
 use querist_run::files::{FileSettings, input};
-use querist_run::model_kind::ModelKind;
 use querist_run::overwrite::check_inputs;
 use querist_run::written::Written;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use querist_engine::model_kind::ModelKind;
 use querist_engine::pool::Draw;
 use querist_engine::session::{LabelingPool, SessionSettings};
 use querist_engine::task::Labels;
@@ -18,7 +19,6 @@ use querist_run::labeling::location::Moved;
 use querist_run::labeling::open;
 use querist_run::labeling::pool::{announce_precision, import, labeling_pool, loss_name, note_growth, note_items};
 use querist_run::labeling::source::{self, DataSource, Items, SessionHeader};
-use querist_run::model_kind::ModelKind;
 use querist_run::settings::LearnerSettings;
 use querist_run::start::PriorLabelCounts;
 use querist_run::text::counted;

@@ -34,7 +34,7 @@ fn finish(
     stopped: &PoolRunEnd,
     timer: &Timer,
 ) -> Result<Output> {
-    let found = run.coefficients();
+    let found = run.parameters();
     let mut results = PrintedResults::default();
     report(&mut results, &run, settings, stopped);
     if let Some((of_mean, of_last)) = run.test_scores() {
@@ -44,7 +44,7 @@ fn finish(
         let pool = assessment::AssessedPool { rows: &run.pool.rows, classes: run.encoder.classes() };
         assessment::report(&mut results, learner, &pool, run.stop.as_ref());
     }
-    results.parameters(&found);
+    results.parameters(found.as_linear());
     results.put("curve", run.curve().iter().map(point).collect());
     let (asks, mut recorder) = (run.take_asks(), run.recorder.take());
     let outputs = run.learner.learner().task().outputs();
@@ -57,7 +57,7 @@ fn finish(
     let diverged = if let PoolRunEnd::Diverged(diverged) = stopped { Some(*diverged) } else { None };
     let how = if settings.fit.is_some() { arguments.describe_fit() } else { settings.learner.describe() };
     let how = (how.as_str(), settings.learner.seed);
-    Ok(results::print(&results, &header, how, &arguments.output, diverged, &found.theta))
+    Ok(results::print(&results, &header, how, &arguments.output, diverged, found.as_linear()))
 }
 
 /// Returns a point of the learning curve: labels, accuracy and loss of the average, accuracy of the last parameters.
@@ -78,7 +78,7 @@ fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSetting
         Some(pool) => {
             results.put("fit", "refit".into());
             results.put("objective", settings.fit.map(|objective| objective.to_string()).into());
-            results.put("l2", number(pool.refit().strength()));
+            results.put("l2", pool.models().strength().map(number).into());
         }
     }
     results.put("draw", settings.draw.to_string().into());

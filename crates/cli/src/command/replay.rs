@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     if 0 < folded.found.not_compared {
         results.count("not_compared", "queries of the cold start, not compared", folded.found.not_compared);
     }
-    results.parameters(&folded.coefficients);
+    results.parameters(folded.parameters.as_linear());
     let model = folded.model(&ledger)?;
     if let Some(path) = &arguments.model {
         model_file::write_model(path, &model)?;

@@ -10,7 +10,7 @@ use querist_engine::stream::StreamLearner;
 use querist_run::event::Sums;
 use querist_run::feed::Feed;
 use querist_run::files::FileSettings;
-use querist_run::model_file::ModelHeader;
+use querist_run::model_file::{ModelHeader, ModelParameters};
 use querist_run::settings::LearnerSettings;
 use querist_run::stream::ask::{self, LiveEnd};
 use querist_run::stream::{StreamRun, StreamRunSettings, is_stalled};
@@ -108,7 +108,7 @@ fn finish(
     stopped: Option<Diverged>,
     (terminal, timer): (&Terminal, &Timer),
 ) -> Result<Output> {
-    let found = run.learner.coefficients();
+    let coefficients = run.learner.coefficients();
     let mut results = PrintedResults::default();
     if let Some(encoder) = run.encoder() {
         results.data(encoder);
@@ -127,23 +127,24 @@ fn finish(
         results.put("warning", warning.clone().into());
         results.remarks.push(warning);
     }
-    if let Some((of_mean, of_last)) = run.test_scores(&found, terminal)? {
+    if let Some((of_mean, of_last)) = run.test_scores(&coefficients, terminal)? {
         results.test(of_mean, of_last, run.learner.learner().task().is_classification());
     }
-    results.parameters(&found);
+    let found = ModelParameters::Linear(coefficients);
+    results.parameters(found.as_linear());
     let mut recorder = run.recorder.take();
     let outputs = run.learner.learner().task().outputs();
     let header = ModelHeader { loss: &run.loss, rule: &run.rule, outputs, encoder: run.encoder() };
     results.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
     results::keep(&mut results, &header, &found, output, &mut recorder)?;
     results.put("seconds", number(timer.seconds()));
-    Ok(results::print(&results, &header, (&settings.describe(), settings.seed), output, stopped, &found.theta))
+    Ok(results::print(&results, &header, (&settings.describe(), settings.seed), output, stopped, found.as_linear()))
 }
 
 /// Writes the model of a live stream and returns its last line.
 fn finish_live(settings: &LearnerSettings, output: &OutputArgs, ended: LiveEnd) -> Result<Output> {
     let LiveEnd { mut live, loss, rule, warning } = ended;
-    let found = live.learner.coefficients();
+    let found = ModelParameters::Linear(live.learner.coefficients());
     let mut results = PrintedResults::default();
     report(&mut results, settings, &live.learner, &live.sums, (&loss, &rule));
     results.put("open_asks", live.pending.len().into());
@@ -152,7 +153,7 @@ fn finish_live(settings: &LearnerSettings, output: &OutputArgs, ended: LiveEnd) 
     if let Some(warning) = warning {
         results.put("warning", warning.into());
     }
-    results.parameters(&found);
+    results.parameters(found.as_linear());
     let outputs = live.learner.learner().task().outputs();
     let header = ModelHeader { loss: &loss, rule: &rule, outputs, encoder: Some(&live.encoder) };
     results::keep(&mut results, &header, &found, output, &mut live.recorder)?;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use querist_engine::model_kind::ModelKind;
 use querist_engine::name::NameError;
-use querist_run::model_kind::ModelKind;
 use querist_run::written::Written;
 
 /// A value of `--model`.

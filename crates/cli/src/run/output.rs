@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use querist_run::model_kind::ModelKind;
+use querist_engine::model_kind::ModelKind;
 use querist_run::overwrite::{check_inputs, check_model, check_output};
 use querist_run::record::Recording;
 use querist_run::written::Written;

@@ -6,7 +6,7 @@ use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
 use querist_engine::scorer::Score;
 use querist_render::table::wrap;
-use querist_run::model_file::{ModelHeader, model, write_model};
+use querist_run::model_file::{ModelHeader, ModelParameters, model, write_model};
 use querist_run::record::Recorder;
 use querist_run::text::grouped;
 use serde_json::{Map, Value, json};
@@ -59,8 +59,14 @@ impl PrintedResults {
         self.remarks.extend_from_slice(encoder.remarks());
     }
 
-    /// Adds θ and θ̄ if there are few features and they are dense; otherwise the fields are null.
-    pub(crate) fn parameters(&mut self, found: &Coefficients) {
+    /// Adds θ and θ̄ if there are few features and they are dense; otherwise the fields are null, as for models that are not
+    /// linear.
+    pub(crate) fn parameters(&mut self, found: Option<&Coefficients>) {
+        let Some(found) = found else {
+            self.put("theta", Value::Null);
+            self.put("mean", Value::Null);
+            return;
+        };
         let (theta, mean) = (&found.theta, &found.mean);
         for (key, values) in [("theta", theta), ("mean", mean)] {
             let few = found.features.is_none() && values.len() <= MOST_SHOWN;
@@ -129,7 +135,7 @@ fn escaped(text: &str) -> String {
 pub(crate) fn keep(
     results: &mut PrintedResults,
     header: &ModelHeader<'_>,
-    found: &Coefficients,
+    found: &ModelParameters,
     output: &OutputArgs,
     recorder: &mut Recorder,
 ) -> Result<()> {
@@ -155,12 +161,16 @@ pub(crate) fn print(
     (how, seed): (&str, u64),
     output: &OutputArgs,
     stopped: Option<Diverged>,
-    theta: &[f64],
+    found: Option<&Coefficients>,
 ) -> Output {
     let title = format!("{} queried by {}, {how}, seed {seed}", header.loss, header.rule);
     let text = if output.json { results.to_json() } else { results.to_text(&title, output.quiet) };
     let missing = stopped.map(|diverged| {
-        let kept = match theta.iter().fold(0.0, |most: f64, value| most.max(value.abs())) {
+        let kept = match found
+            .map_or(&[][..], |found| &found.theta)
+            .iter()
+            .fold(0.0, |most: f64, value| most.max(value.abs()))
+        {
             size @ 1e6.. => format!(
                 "the model before it was kept, but its parameters are up to {size:.0e}, so it is \
                  not useful"

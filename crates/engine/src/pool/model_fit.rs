@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::fit::Refit;
 use crate::forest::{Forest, ForestSettings};
 use crate::rows::kernel::{KernelFeatures, KernelMap};
@@ -16,7 +18,8 @@ pub use choice::{CandidateLoss, ModelChoice};
 use choice::ChoiceSchedule;
 
 /// A kind of model that a pool can fit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ModelCandidate {
     /// Linear in the features.
     Linear,
@@ -24,6 +27,17 @@ pub enum ModelCandidate {
     Kernel(KernelMap),
     /// A forest.
     Forest(ForestSettings),
+}
+
+impl ModelCandidate {
+    /// Returns the name of the kind.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Kernel(_) => "kernel",
+            Self::Forest(_) => "forest",
+        }
+    }
 }
 
 /// The state of a candidate. That of the linear model is in [`ModelFit::linear`].
@@ -37,7 +51,8 @@ enum CandidateFit {
 /// A linear model of features and kernel features.
 #[derive(Debug)]
 struct KernelFit {
-    features: KernelFeatures,
+    map: Arc<KernelMap>,
+    features: Arc<KernelFeatures>,
     refit: Refit,
 }
 
@@ -55,6 +70,7 @@ struct ForestFit {
 pub struct ModelFit {
     /// The answers, and the linear model of them.
     linear: Refit,
+    kind: Labels,
     candidates: Vec<CandidateFit>,
     /// The index of the candidate in use.
     current: usize,
@@ -64,22 +80,22 @@ pub struct ModelFit {
 
 impl ModelFit {
     /// Starts with a linear model.
-    pub(super) fn linear(refit: Refit, seed: u64) -> Self {
+    pub(super) fn linear(refit: Refit, kind: Labels, seed: u64) -> Self {
         let schedule = ChoiceSchedule::new(seed);
-        Self { linear: refit, candidates: vec![CandidateFit::Linear], current: 0, schedule, choice: None }
+        Self { linear: refit, kind, candidates: vec![CandidateFit::Linear], current: 0, schedule, choice: None }
     }
 
     /// Sets the candidates; the first is used until the answers decide.
     ///
     /// # Panics
     /// If there are answers already, no candidates, or a kernel for rows that are not dense.
-    pub(super) fn set_candidates(&mut self, candidates: Vec<ModelCandidate>, labels: Labels, seed: u64) {
+    pub(super) fn set_candidates(&mut self, candidates: Vec<ModelCandidate>, seed: u64) {
         assert!(self.answers() == 0, "candidates are set before the first answer");
         assert!(!candidates.is_empty(), "a pool fits some model");
-        let linear = &self.linear;
+        let (linear, labels) = (&self.linear, self.kind);
         let start = |candidate| match candidate {
             ModelCandidate::Linear => CandidateFit::Linear,
-            ModelCandidate::Kernel(map) => CandidateFit::Kernel(Box::new(KernelFit::new(&map, linear))),
+            ModelCandidate::Kernel(map) => CandidateFit::Kernel(Box::new(KernelFit::new(map, linear))),
             ModelCandidate::Forest(settings) => {
                 CandidateFit::Forest(ForestFit { settings, seed, labels, forest: None })
             }
@@ -218,10 +234,10 @@ impl ModelFit {
 }
 
 impl KernelFit {
-    fn new(map: &KernelMap, linear: &Refit) -> Self {
-        let features = map.prepare();
+    fn new(map: KernelMap, linear: &Refit) -> Self {
+        let features = Arc::new(map.prepare());
         let wide = features.dim() + features.landmarks();
-        Self { features, refit: linear.like(Rows::Dense(DenseRows::new(wide))) }
+        Self { map: Arc::new(map), features, refit: linear.like(Rows::Dense(DenseRows::new(wide))) }
     }
 
     fn add(&mut self, item: u64, x: Row<'_>, label: f64) {
@@ -232,7 +248,7 @@ impl KernelFit {
     }
 
     fn scorer(&self, theta: &[f64]) -> Scorer {
-        Scorer::Kernel(Arc::new(KernelScorer::new(&self.features, self.refit.outputs(), theta)))
+        Scorer::Kernel(Arc::new(KernelScorer::new(&self.map, &self.features, self.refit.outputs(), theta)))
     }
 }
 

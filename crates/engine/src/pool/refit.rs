@@ -87,7 +87,7 @@ impl RefitPool {
         sampler.cold = Some(ColdStart::new(labels));
         Ok(Self {
             sampler,
-            answers: PoolAnswers::new(ModelFit::linear(refit, seed), objective, labels),
+            answers: PoolAnswers::new(ModelFit::linear(refit, labels, seed), objective, labels),
             precision: None,
         })
     }
@@ -97,8 +97,7 @@ impl RefitPool {
     /// # Panics
     /// If there are answers already, no candidates, or a kernel for rows that are not dense.
     pub fn with_models(mut self, candidates: Vec<ModelCandidate>) -> Self {
-        let (labels, seed) = (self.answers.labels, self.sampler.seed);
-        self.answers.models.set_candidates(candidates, labels, seed);
+        self.answers.models.set_candidates(candidates, self.sampler.seed);
         self
     }
 

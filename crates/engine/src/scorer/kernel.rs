@@ -1,7 +1,9 @@
 //! Scores that are linear in the features and in similarities to landmarks.
 
+use std::sync::Arc;
+
 use crate::linear::Linear;
-use crate::rows::kernel::KernelFeatures;
+use crate::rows::kernel::{KernelFeatures, KernelMap};
 
 /// A kernel model whose parameters no longer change.
 ///
@@ -14,7 +16,8 @@ pub struct KernelScorer {
     theta: Vec<f64>,
     /// α, landmark by landmark.
     alpha: Vec<f64>,
-    features: KernelFeatures,
+    map: Arc<KernelMap>,
+    features: Arc<KernelFeatures>,
 }
 
 /// The number of rows whose similarities are computed together.
@@ -25,22 +28,25 @@ impl KernelScorer {
     ///
     /// # Panics
     /// If there are not as many parameters as the features need.
-    pub fn new(features: &KernelFeatures, outputs: usize, theta: &[f64]) -> Self {
+    pub fn new(map: &Arc<KernelMap>, features: &Arc<KernelFeatures>, outputs: usize, theta: &[f64]) -> Self {
         let model = Linear { outputs, intercept: true };
         let (own, kernel) = theta.split_at(model.parameters(features.dim()));
         let alpha = features.weights_of_similarities(kernel, outputs);
-        Self { model, theta: own.to_vec(), alpha, features: features.clone() }
+        Self { model, theta: own.to_vec(), alpha, map: Arc::clone(map), features: Arc::clone(features) }
     }
 
-    /// Creates a scorer from saved parameters: the intercepts and the weights of features, and α.
-    ///
-    /// # Panics
-    /// If there are not as many parameters as the features need.
-    pub fn from_weights(features: KernelFeatures, outputs: usize, theta: Vec<f64>, alpha: Vec<f64>) -> Self {
+    /// Creates a scorer from saved parameters: the intercepts and the weights of features, and α. Returns `None` if there are not
+    /// as many parameters as the features need.
+    pub fn from_weights(map: KernelMap, outputs: usize, theta: Vec<f64>, alpha: Vec<f64>) -> Option<Self> {
         let model = Linear { outputs, intercept: true };
-        assert_eq!(theta.len(), model.parameters(features.dim()), "a weight for every feature");
-        assert_eq!(alpha.len(), features.landmarks() * outputs, "a weight for every landmark");
-        Self { model, theta, alpha, features }
+        let fits = theta.len() == model.parameters(map.dim()) && alpha.len() == map.landmarks() * outputs;
+        let features = Arc::new(map.prepare());
+        fits.then(|| Self { model, theta, alpha, map: Arc::new(map), features })
+    }
+
+    /// Returns the landmarks.
+    pub fn map(&self) -> &KernelMap {
+        &self.map
     }
 
     /// Returns the number of scores of an observation.

@@ -51,6 +51,13 @@ impl LinearScorer {
         }
     }
 
+    /// Returns the weights, feature by feature, and the intercepts last.
+    pub fn parameters(&self) -> Vec<f64> {
+        let mut outward = self.theta.clone();
+        outward.rotate_left(self.model.outputs);
+        outward
+    }
+
     /// Returns the number of scores of an observation.
     pub fn outputs(&self) -> usize {
         self.model.outputs

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ids::{LabelValue, RowId};
 use super::labeling_pool::LabelingPool;
-use crate::pool::{Assessment, Draw, Drawn, LabeledDraw, PoolLearner, RefitPool};
+use crate::pool::{Assessment, Draw, Drawn, LabeledDraw, ModelChoice, PoolLearner, RefitPool};
 use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
 use crate::stop::Advice;
@@ -35,10 +35,10 @@ pub struct AnsweredDraw {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FittedModel {
-    /// The parameters: weights feature by feature, intercepts last.
-    pub parameters: Vec<f64>,
-    /// A scorer with the same parameters.
+    /// The model as a scorer.
     pub scorer: Scorer,
+    /// The last choice among kinds of models, if there are several.
+    pub choice: Option<ModelChoice>,
     /// U of every item.
     pub uncertainty: Vec<f64>,
     /// A lower bound on U.
@@ -106,7 +106,7 @@ pub struct FittedModel {
 /// let seed_labels = vec![(RowId(0), LabelValue(-1.0)), (RowId(3), LabelValue(1.0))];
 /// let model = fitter.fit(&FitJob { seed_labels, draws: vec![], askable: 2 });
 /// assert_eq!((model.labels, model.is_cold), (2, true));
-/// assert!(0.0 < model.parameters[0], "the weight of the feature");
+/// assert!(0.0 < model.scorer.numbers()[0], "the weight of the feature");
 /// ```
 pub struct BackgroundFitter {
     pool: Arc<LabelingPool>,
@@ -144,10 +144,9 @@ impl BackgroundFitter {
         let is_assessed = !is_cold && self.pool.draw != Draw::Top;
         let assessment = if is_assessed { self.learner.assess(Some(rows)).ok() } else { None };
         let advice = assessment.as_ref().map(|assessment| self.pool.stop.advise(&assessment.progress()));
-        let parameters = self.learner.learner().theta();
         FittedModel {
-            scorer: Scorer::new(self.learner.learner().task().outputs(), &parameters),
-            parameters,
+            scorer: self.learner.scorer(),
+            choice: self.learner.models().choice().cloned(),
             uncertainty,
             least: self.learner.rule().least(),
             is_cold,

@@ -60,10 +60,10 @@ impl LabelingPool {
 
     /// Computes 53 bits of FNV-1a of a model's parameters. Features that no item has count too, with parameters of 0.
     pub(super) fn parameter_digest(&self, model: &FittedModel) -> u64 {
-        let (parameters, outputs) = (&model.parameters, model.scorer.outputs());
+        let (parameters, outputs) = (model.scorer.numbers(), model.scorer.outputs());
         let runs: Vec<(usize, &[f64])> = match &self.renumbered {
-            Some(renumbered) => renumbered.runs(parameters, outputs).collect(),
-            None => vec![(0, parameters)],
+            Some(renumbered) => renumbered.runs(&parameters, outputs).collect(),
+            None => vec![(0, &parameters)],
         };
         let add = |hash: Fnv, (zeros, numbers): (usize, &[f64])| {
             hash.zeros(8 * zeros).bytes(numbers.iter().flat_map(|value| value.to_bits().to_le_bytes()))

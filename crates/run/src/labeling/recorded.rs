@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use querist_data::Encoder;
-use querist_engine::index::Coefficients;
+use querist_engine::narrow::Renumbered;
+use querist_engine::scorer::Scorer;
 use querist_engine::session::{LabelingPool, Replay, ReplayPlan, ReplayReport, Session, SessionSettings, SessionTime};
 use querist_engine::task::Task;
 use querist_ledger::{Ledger, ModelFile};
@@ -15,7 +16,7 @@ use super::source::{self, SessionHeader};
 use super::{pool, restore};
 use crate::build;
 use crate::error::{Result, bail};
-use crate::model_file::{self, ModelHeader};
+use crate::model_file::{self, ModelHeader, ModelParameters};
 use crate::monitor::Monitor;
 
 /// A recorded session, ready to restore or replay.
@@ -108,14 +109,11 @@ impl RecordedSession {
         Ok(replay.end())
     }
 
-    /// Returns parameters as a model file.
-    pub fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
+    /// Returns a fitted model as a file.
+    pub fn model(&self, scorer: Scorer) -> Result<ModelFile> {
         let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
         let header = ModelHeader { loss, rule, outputs, encoder: Some(&self.encoder) };
-        let coefficients = match &self.pool.renumbered {
-            Some(renumbered) => renumbered.narrow().coefficients(outputs, parameters, parameters),
-            None => Coefficients::dense(parameters.to_vec(), parameters.to_vec()),
-        };
-        model_file::model(&header, &coefficients)
+        let narrow = self.pool.renumbered.as_ref().map(Renumbered::narrow);
+        model_file::model(&header, &ModelParameters::of(scorer, narrow))
     }
 }

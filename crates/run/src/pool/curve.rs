@@ -70,7 +70,7 @@ impl Diary {
 
     fn measure(&mut self, learner: &RunLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
         let labels = learner.answered();
-        let (mean, last) = test.scores(learner.learner(), pool);
+        let (mean, last) = test.scores(learner, pool);
         self.curve.push(CurvePoint { labels, mean, last });
         (mean, last)
     }

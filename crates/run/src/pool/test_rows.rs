@@ -4,7 +4,6 @@ use std::path::Path;
 
 use querist_data::{Batch, Encoder, ReadOptions, load_with};
 use querist_engine::index::Coefficients;
-use querist_engine::learner::Learner;
 use querist_engine::narrow::Narrow;
 use querist_engine::pool::PoolLearner as _;
 use querist_engine::scorer::Score;
@@ -58,9 +57,15 @@ impl TestRows {
     }
 
     /// Returns the scores of θ̄ and θ on the test rows.
-    pub(super) fn scores(&self, learner: &Learner, pool: &Batch) -> (Score, Score) {
-        let mut scoring =
-            TestScoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());
+    pub(super) fn scores(&self, learner: &RunLearner, pool: &Batch) -> (Score, Score) {
+        let of_steps = learner.learner();
+        let mut scoring = match learner.as_refit() {
+            Some(fitted) => TestScoring::of_fitted(of_steps.task(), fitted.scorer()),
+            None => {
+                let found = Coefficients::dense(of_steps.theta(), of_steps.mean());
+                TestScoring::new(of_steps, &found, of_steps.dim())
+            }
+        };
         match self {
             TestRows::File(batch, _) => scoring.add(batch, 0..batch.rows.len()),
             TestRows::Pool(rows) => scoring.add(pool, rows.iter().map(|row| *row as usize)),

@@ -1,7 +1,6 @@
 //! The replay of a whole run from its ledger: the learner at its start, and every event after it.
 
 use querist_data::Encoder;
-use querist_engine::index::Coefficients;
 use querist_engine::narrow::Narrow;
 use querist_engine::pool::{Draw, Objective, PoolLearner as _, Replacement};
 use querist_ledger::{Ledger, ModelFile};
@@ -12,15 +11,15 @@ use super::Folded;
 use crate::build::{self, FitSettings, Resolved};
 use crate::error::{Context, Error, Result, bail};
 use crate::event::{self, RunEvent};
-use crate::model_file::{self, ModelHeader};
-use crate::pool::{RunLearner, coefficients, seed_labels};
+use crate::model_file::{self, ModelHeader, ModelParameters};
+use crate::pool::{self, RunLearner, seed_labels};
 use crate::settings::LearnerSettings;
 
 /// A run that was replayed from its ledger.
 #[non_exhaustive]
 pub struct ReplayedRun {
-    /// θ and θ̄.
-    pub coefficients: Coefficients,
+    /// The parameters of the model.
+    pub parameters: ModelParameters,
     /// The full name of the loss.
     pub loss: String,
     /// The full name of the rule.
@@ -44,7 +43,7 @@ impl ReplayedRun {
             encoder.widen(self.found.sums.dim);
         }
         let header = ModelHeader { loss: &self.loss, rule, outputs: self.outputs, encoder: encoder.as_ref() };
-        model_file::model(&header, &self.coefficients)
+        model_file::model(&header, &self.parameters)
     }
 
     /// Returns whether the recorded run ended in this model; `None` if it has not ended.
@@ -70,21 +69,21 @@ pub fn run(ledger: &Ledger, header: &Value) -> Result<ReplayedRun> {
             let mut learner = build::stream(&settings, &resolved)?;
             let rule = build::rules(&settings, learner.learner().task(), resolved.labels)?.rule.name();
             let found = super::stream(ledger, &mut learner, |_, _, _| ())?;
-            let coefficients = learner.coefficients();
+            let parameters = ModelParameters::Linear(learner.coefficients());
             let learner = learner.learner();
             let outputs = learner.task().outputs();
             let loss = learner.task().name().to_owned();
-            Ok(ReplayedRun { coefficients, loss, rule, outputs, found })
+            Ok(ReplayedRun { parameters, loss, rule, outputs, found })
         }
         Some("pool") => {
             let mut learner = pool_learner(ledger, header, &settings, &resolved)?;
             let rule = learner.rules().rule.name();
             let found = super::pool(ledger, &mut learner, |_, _| ())?;
+            let parameters = pool::parameters(&learner, renumbered(ledger)?.as_ref());
             let learner = learner.learner();
             let outputs = learner.task().outputs();
-            let coefficients = coefficients(learner, renumbered(ledger)?.as_ref());
             let loss = learner.task().name().to_owned();
-            Ok(ReplayedRun { coefficients, loss, rule, outputs, found })
+            Ok(ReplayedRun { parameters, loss, rule, outputs, found })
         }
         _ => bail!("a ledger of an unknown command"),
     }
@@ -124,7 +123,7 @@ pub fn pool_learner(
             Some(row) => row.empty_like(),
             None => Rows::Dense(DenseRows::new(resolved.dim)),
         };
-        let fitted = FitSettings { objective, empty };
+        let fitted = FitSettings { objective, empty, models: pool::noted_models(ledger)? };
         let mut learner = build::refit_pool(settings, resolved, draw, fitted, rows)?;
         apart.map_or(Ok(()), |within| learner.diversify(within))?;
         for (row, label, features) in &given {

@@ -78,17 +78,19 @@ impl<'a, T: Taker> Scoring<'a, T> {
     }
 
     fn score_numbers(&mut self, columns: &[(usize, (f64, f64))], batch: &RecordBatch) -> Option<()> {
+        // Other models need whole rows.
+        let scorer = self.scorer.as_linear()?;
         self.all.clear();
         for start in (0..batch.num_rows()).step_by(BLOCK) {
             let rows = BLOCK.min(batch.num_rows() - start);
-            self.columns.begin(&self.scorer, rows);
+            self.columns.begin(scorer, rows);
             for (feature, (column, line)) in columns.iter().enumerate() {
                 let values = numbers(batch.column(*column), start, rows, &mut self.numbers)?;
-                if !self.columns.add(&self.scorer, feature, values, *line) {
+                if !self.columns.add(scorer, feature, values, *line) {
                     return None;
                 }
             }
-            self.columns.finish(&self.scorer, &mut self.scores);
+            self.columns.finish(scorer, &mut self.scores);
             self.all.extend_from_slice(&self.scores);
         }
         Some(())

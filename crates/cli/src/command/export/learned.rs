@@ -19,6 +19,6 @@ pub(super) fn write(ledger: &Ledger, header: &SessionHeader, moved: &Moved, path
     let recorded = RecordedSession::read(ledger, header, moved)?;
     let (job, _) = recorded.restore(ledger, &Terminal::new(false))?.fit_job();
     let model = BackgroundFitter::new(Arc::clone(&recorded.pool)).fit(&job);
-    model_file::write_model(path, &recorded.model(&model.parameters)?)?;
+    model_file::write_model(path, &recorded.model(model.scorer)?)?;
     Ok(format!("a model of {} written to {}", counted(model.labels, "label"), path.display()))
 }

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &ReplayArgs, ledger: &Ledger) -> Result<Output> {
     results.remarks.extend(remarks(&report, &session));
     if let Some(path) = &arguments.model {
         let model = BackgroundFitter::new(Arc::clone(&recorded.pool)).fit(&session.fit_job().0);
-        model_file::write_model(path, &recorded.model(&model.parameters)?)?;
+        model_file::write_model(path, &recorded.model(model.scorer)?)?;
         results.remarks.push(format!("a model of {} written to {}", counted(model.labels, "label"), path.display()));
     }
     let title = format!("{} queried by {}, from {}", recorded.loss, recorded.rule, arguments.ledger.display());

@@ -7,7 +7,7 @@
 use super::ModelFit;
 use crate::estimate::fold;
 use crate::scorer::Scorer;
-use crate::task::Task;
+use crate::task::{Labels, Task};
 
 /// The number of folds.
 const FOLDS: usize = 5;
@@ -16,7 +16,8 @@ const CHOICE: u64 = 0xc401ce;
 /// The least number of answers for a choice.
 const FIRST: usize = 30;
 /// The number of standard errors by which another kind must be better.
-const RELUCTANCE: f64 = 1.0;
+static RELUCTANCE: std::sync::LazyLock<f64> =
+    std::sync::LazyLock::new(|| std::env::var("QR").map_or(1.0, |v| v.parse().unwrap()));
 
 /// The numbers of answers at which a choice is made.
 #[derive(Clone, Debug)]
@@ -96,12 +97,21 @@ impl ModelFit {
         };
         let models: Vec<Scorer> = (0..FOLDS).map(model_without).collect();
         let mut scores = vec![0.0; task.outputs()];
+        let labels = self.kind;
         let loss = |answer: usize| {
             models[folds[answer]].scores(self.rows().row(answer), &mut scores);
-            task.loss(&scores, self.labels()[answer])
+            brier(task, &scores, labels, self.labels()[answer])
         };
         (0..self.answers()).map(loss).collect()
     }
+}
+
+/// Returns the Brier score of a prediction, the squared error of its probabilities; its loss if it has none.
+fn brier(task: &dyn Task, scores: &[f64], labels: Labels, label: f64) -> f64 {
+    let Some(probabilities) = task.probabilities(scores) else { return task.loss(scores, label) };
+    let class = labels.class(label);
+    let error = |(k, p): (usize, &f64)| (p - f64::from(u8::from(k == class))).powi(2);
+    probabilities.iter().enumerate().map(error).sum()
 }
 
 fn mean(losses: &[f64]) -> f64 {
@@ -119,5 +129,5 @@ fn difference(one: &[f64], other: &[f64]) -> (f64, f64) {
 /// Returns whether losses are lower than the current ones, beyond chance.
 fn is_better(losses: &[f64], current: &[f64]) -> bool {
     let (difference, error) = difference(losses, current);
-    difference < -RELUCTANCE * error
+    difference < -*RELUCTANCE * error
 }
