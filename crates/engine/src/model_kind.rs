@@ -50,7 +50,7 @@ impl ModelKind {
     /// `None` if rows are sparse and the model needs dense ones.
     pub fn candidates(self, rows: &Rows) -> Option<Vec<ModelCandidate>> {
         let kernel = |settings| match rows {
-            Rows::Dense(rows) if 0 < rows.len() && 0 < rows.dim() => {
+            Rows::Dense(rows) if !rows.is_empty() && 0 < rows.dim() => {
                 Some(ModelCandidate::Kernel(KernelMap::fit(rows, settings)))
             }
             _ => None,

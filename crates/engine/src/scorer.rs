@@ -106,6 +106,9 @@ impl Scorer {
     }
 
     /// Writes the scores of dense rows with `dim` features each, stored contiguously.
+    ///
+    /// # Panics
+    /// If the model is not linear and has another number of features.
     pub fn scores_of_dense(&mut self, values: &[f32], dim: usize, out: &mut Vec<f64>) {
         if let Self::Linear(scorer) = self {
             return scorer.scores_of_dense(values, dim, out);

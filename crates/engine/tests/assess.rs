@@ -88,7 +88,7 @@ impl LabeledPool {
         let mut counts = vec![vec![0.0; classes]; classes];
         let (mut scores, mut loss) = (vec![0.0; task.outputs()], 0.0);
         for (row, label) in self.labels.iter().enumerate() {
-            model.scores(learner.refit().theta(), self.rows.row(row), &mut scores);
+            model.scores(learner.models().theta().unwrap(), self.rows.row(row), &mut scores);
             loss += task.loss(&scores, *label);
             counts[self.kind.class(*label)][self.kind.class(task.decide(&scores))] += 1.0;
         }

@@ -51,7 +51,7 @@ fn probabilities_are_exact_and_above_the_floor() {
             }
             learner.answer(&batch).unwrap();
         }
-        assert_eq!(learner.refit().answers(), 100);
+        assert_eq!(learner.models().answers(), 100);
     }
 }
 
@@ -108,7 +108,7 @@ fn estimates_of_accuracy_on_the_whole_pool_are_unbiased() {
         let assessed = learner.assess(Some(&rows)).unwrap();
         assert_eq!((assessed.score.draws, assessed.readings.len()), (80, 80));
         assert!(0 < assessed.twin_labels && assessed.twin_labels <= 80);
-        let refit = learner.refit();
+        let refit = learner.models();
         assert_eq!(refit.answers(), 85);
         let right = |row: usize| {
             let score = refit.theta()[0] + rows.row(row).dot_with(&refit.theta()[1..]);
@@ -141,7 +141,7 @@ fn objectives_agree_for_uniform_draws() {
     let fitted = |objective| {
         let mut learner = pool(&rows, Labels::Binary, "constant", Draw::Scan, objective, 2);
         ask(&mut learner, &rows, &labels, 60);
-        learner.refit().theta().to_vec()
+        learner.models().theta().unwrap().to_vec()
     };
     let first = fitted(Objective::AsAsked);
     for objective in [Objective::Equivalent, Objective::Original] {

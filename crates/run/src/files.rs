@@ -50,7 +50,7 @@ pub struct FileSettings {
     pub hash_bits: u32,
     /// Skips rows that cannot be read, and reports how many
     pub skip_bad_rows: bool,
-    /// The kind of model: linear, or kernel:landmarks=300,width=1 [default: linear]
+    /// The kind of model: linear, kernel:landmarks=300,width=1, forest:trees=200, or auto [default: linear]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model: Option<Written<ModelKind>>,
 }
@@ -120,15 +120,15 @@ impl FileSettings {
         })
     }
 
-    /// Converts the settings to options for a learner that takes steps: kernel features are further columns of the rows.
+    /// Converts the settings to options for linear learners, for which kernel features are further columns of the rows.
     ///
     /// # Errors
-    /// If the kind of model needs a fit.
-    pub fn options_for_steps(&self, loss: Option<&str>) -> Result<ReadOptions> {
+    /// If a linear learner cannot be of this kind.
+    pub fn options_with_kernel_columns(&self, loss: Option<&str>) -> Result<ReadOptions> {
         let kernel = match self.model_kind() {
             ModelKind::Linear => None,
             ModelKind::Kernel(settings) => Some(settings),
-            kind => bail!("--model {kind} needs a pool that fits all answers; gradient steps take linear or kernel"),
+            kind => bail!("--model {kind} needs `pool` with --fit refit, or `label`; here use linear or kernel"),
         };
         Ok(ReadOptions { kernel, ..self.options(loss)? })
     }

@@ -82,7 +82,7 @@ impl PoolRunSettings {
     /// itself.
     fn read_options(&self) -> Result<ReadOptions> {
         let loss = self.learner.loss.as_deref();
-        if self.is_fitted() { self.files.options(loss) } else { self.files.options_for_steps(loss) }
+        if self.is_fitted() { self.files.options(loss) } else { self.files.options_with_kernel_columns(loss) }
     }
 }
 

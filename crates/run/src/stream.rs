@@ -79,7 +79,7 @@ impl StreamSource {
             return Ok(Self { feed, labels: Labels::Binary, dim: 2, input: None });
         };
         let input = input(path);
-        let mut options = settings.files.options_for_steps(settings.learner.loss.as_deref())?;
+        let mut options = settings.files.options_with_kernel_columns(settings.learner.loss.as_deref())?;
         options.warm_up = settings.warm_up.unwrap_or(options.warm_up).max(1);
         if input == Input::Stdin && (settings.test_fraction.is_some() || resume || settings.shuffle) {
             bail!("standard input can be read only once: --test-fraction, --resume and --shuffle need a file");

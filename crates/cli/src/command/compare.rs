@@ -130,7 +130,7 @@ impl CompareArgs {
 pub(super) fn run(arguments: &CompareArgs) -> Result<Output> {
     arguments.check()?;
     let files = FileSettings { model: arguments.model.clone(), ..arguments.files.settings() };
-    let options = files.options(arguments.loss.as_deref())?;
+    let options = files.options_with_kernel_columns(arguments.loss.as_deref())?;
     let loaded = load(&input(&arguments.data), &options)?;
     let test = match &arguments.test {
         Some(path) => Some(load_with(&loaded.encoder, &input(path), &options)?.0),

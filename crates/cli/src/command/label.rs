@@ -84,7 +84,7 @@ pub(crate) struct LabelArgs {
     /// The query rule [default: boundary; conditional-loss for numbers]
     #[arg(long)]
     rule: Option<String>,
-    /// The kind of model: linear, or kernel[:landmarks=300,width=1], which follows curved boundaries between numbers
+    /// The kind of model: linear, kernel[:landmarks=300,width=1], forest[:trees=200], or auto to let the answers choose
     /// [default: linear]
     #[arg(long, value_name = "KIND")]
     model: Option<Written<ModelKind>>,

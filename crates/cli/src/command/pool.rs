@@ -1,14 +1,14 @@
 //! `querist pool`: reveals the labels of a pool as they are asked for, and fits them or takes steps as in Algorithm 2.
 
 use anyhow::Result;
-use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner as _};
+use querist_engine::pool::{CandidateLoss, Draw, Drawn, ModelFit, NoRow, PoolLearner as _};
 use querist_run::model_file::ModelHeader;
 use querist_run::pool::{CurvePoint, PoolRun, PoolRunEnd, PoolRunSettings};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
 
 use crate::Output;
-use crate::number::json as number;
+use crate::number::{json as number, show};
 use crate::run::progress::{Terminal, Timer};
 use crate::run::results::{self, PrintedResults};
 pub(crate) use arguments::PoolArgs;
@@ -70,6 +70,20 @@ fn ask((id, drawn): &(String, Drawn)) -> Value {
            "tries": drawn.tries, "fallback": drawn.fallback})
 }
 
+/// Reports the kind of model, and why it was chosen if there was a choice.
+fn report_model(results: &mut PrintedResults, models: &ModelFit) {
+    results.put("model", models.kind().into());
+    let Some(choice) = models.choice() else { return };
+    let loss = |loss: &CandidateLoss| json!({"model": loss.name, "loss": number(loss.mean)});
+    let losses: Vec<Value> = choice.losses.iter().map(loss).collect();
+    results.put("model_choice", json!({"labels": choice.answers, "losses": losses}));
+    let shown = |loss: &CandidateLoss| format!("{} {}", loss.name, show(loss.mean, 3));
+    let losses: Vec<String> = choice.losses.iter().map(shown).collect();
+    let labels = grouped(choice.answers as u64);
+    results
+        .line("model", format!("{}; squared errors of {labels} unseen answers: {}", models.kind(), losses.join(", ")));
+}
+
 fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSettings, stopped: &PoolRunEnd) {
     results.put("loss", run.loss.clone().into());
     results.put("rule", run.rule.clone().into());
@@ -78,6 +92,7 @@ fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSetting
         Some(pool) => {
             results.put("fit", "refit".into());
             results.put("objective", settings.fit.map(|objective| objective.to_string()).into());
+            report_model(results, pool.models());
             results.put("l2", pool.models().strength().map(number).into());
         }
     }

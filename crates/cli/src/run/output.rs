@@ -24,8 +24,8 @@ pub(crate) struct OutputArgs {
     /// Do not print a progress bar and remarks
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// The kind of model: linear, or kernel[:landmarks=300,width=1], which follows curved boundaries between numbers
-    /// [default: linear]; or a file to write the model to. Can be used twice
+    /// The kind of model: linear, kernel[:landmarks=300,width=1], or of a fitted pool forest[:trees=200], or auto to let the answers
+    /// choose [default: linear]; or a file to write the model to. Can be used twice
     #[arg(long, value_name = "KIND|FILE", value_parser = ModelArg::parse)]
     model: Vec<ModelArg>,
     /// Record every probability, query and answer in this file

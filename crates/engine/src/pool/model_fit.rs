@@ -29,17 +29,6 @@ pub enum ModelCandidate {
     Forest(ForestSettings),
 }
 
-impl ModelCandidate {
-    /// Returns the name of the kind.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Linear => "linear",
-            Self::Kernel(_) => "kernel",
-            Self::Forest(_) => "forest",
-        }
-    }
-}
-
 /// The state of a candidate. That of the linear model is in [`ModelFit::linear`].
 #[derive(Debug)]
 enum CandidateFit {
@@ -70,7 +59,7 @@ struct ForestFit {
 pub struct ModelFit {
     /// The answers, and the linear model of them.
     linear: Refit,
-    kind: Labels,
+    label_kind: Labels,
     candidates: Vec<CandidateFit>,
     /// The index of the candidate in use.
     current: usize,
@@ -80,9 +69,9 @@ pub struct ModelFit {
 
 impl ModelFit {
     /// Starts with a linear model.
-    pub(super) fn linear(refit: Refit, kind: Labels, seed: u64) -> Self {
+    pub(super) fn linear(refit: Refit, label_kind: Labels, seed: u64) -> Self {
         let schedule = ChoiceSchedule::new(seed);
-        Self { linear: refit, kind, candidates: vec![CandidateFit::Linear], current: 0, schedule, choice: None }
+        Self { linear: refit, label_kind, candidates: vec![CandidateFit::Linear], current: 0, schedule, choice: None }
     }
 
     /// Sets the candidates; the first is used until the answers decide.
@@ -92,7 +81,7 @@ impl ModelFit {
     pub(super) fn set_candidates(&mut self, candidates: Vec<ModelCandidate>, seed: u64) {
         assert!(self.answers() == 0, "candidates are set before the first answer");
         assert!(!candidates.is_empty(), "a pool fits some model");
-        let (linear, labels) = (&self.linear, self.kind);
+        let (linear, labels) = (&self.linear, self.label_kind);
         let start = |candidate| match candidate {
             ModelCandidate::Linear => CandidateFit::Linear,
             ModelCandidate::Kernel(map) => CandidateFit::Kernel(Box::new(KernelFit::new(map, linear))),
@@ -168,6 +157,11 @@ impl ModelFit {
         matches!(self.candidates[self.current], CandidateFit::Linear).then(|| self.linear.theta())
     }
 
+    /// Returns the kind of the current model: `linear`, `kernel` or `forest`.
+    pub fn kind(&self) -> &'static str {
+        self.candidates[self.current].name()
+    }
+
     /// Returns λ of the current model; forests have none.
     pub fn strength(&self) -> Option<f64> {
         self.refit().map(Refit::strength)
@@ -230,6 +224,16 @@ impl ModelFit {
     /// Returns the labels.
     pub fn labels(&self) -> &[f64] {
         self.linear.labels()
+    }
+}
+
+impl CandidateFit {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Kernel(_) => "kernel",
+            Self::Forest(_) => "forest",
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct LiveEnd {
 /// Runs a live stream until its input ends. Every answer is durable before it is acknowledged.
 pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Write) -> Result<LiveEnd> {
     check(settings)?;
-    let mut options = settings.files.options_for_steps(settings.learner.loss.as_deref())?;
+    let mut options = settings.files.options_with_kernel_columns(settings.learner.loss.as_deref())?;
     options.format = Some(Format::JSONL);
     options.unlabeled = true;
     // Problems with a line are reported as a line, and the run continues.

@@ -1,10 +1,11 @@
 //! The choice among kinds of models by cross-validation on the answers.
 //!
 //! Whenever the number of answers has grown by a factor of 1.3, every candidate is fitted and predicts each fifth of the answers
-//! from the others. The current kind is replaced only if another has a loss that is lower by more than [`RELUCTANCE`] standard
-//! errors: many answers lie near the boundary of the current model, and on these alone others look too good.
+//! from the others. The current kind is replaced only if another has a Brier score that is lower by more than [`RELUCTANCE`]
+//! standard errors: many answers lie near the boundary of the current model, and on these alone others look too good. The log
+//! loss would favor cautious models over accurate ones.
 
-use super::ModelFit;
+use super::{CandidateFit, ModelFit};
 use crate::estimate::fold;
 use crate::scorer::Scorer;
 use crate::task::{Labels, Task};
@@ -16,8 +17,7 @@ const CHOICE: u64 = 0xc401ce;
 /// The least number of answers for a choice.
 const FIRST: usize = 30;
 /// The number of standard errors by which another kind must be better.
-static RELUCTANCE: std::sync::LazyLock<f64> =
-    std::sync::LazyLock::new(|| std::env::var("QR").map_or(1.0, |v| v.parse().unwrap()));
+const RELUCTANCE: f64 = 2.0;
 
 /// The numbers of answers at which a choice is made.
 #[derive(Clone, Debug)]
@@ -46,11 +46,13 @@ impl ChoiceSchedule {
     }
 }
 
-/// The loss of a candidate on answers that it had not seen.
+/// The loss of a candidate on answers that it has not seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CandidateLoss {
-    /// The mean loss.
+    /// The kind, such as `forest`.
+    pub name: &'static str,
+    /// The mean Brier score, or the mean loss if there are no probabilities.
     pub mean: f64,
     /// The standard error of its difference to that of the chosen candidate.
     pub error: f64,
@@ -80,11 +82,11 @@ impl ModelFit {
         let better = (0..losses.len()).filter(|index| is_better(&losses[*index], &losses[self.current]));
         let best = better.min_by(|a, b| mean(&losses[*a]).total_cmp(&mean(&losses[*b])));
         self.current = best.unwrap_or(self.current);
-        let of = |losses_of: &Vec<f64>| {
+        let of = |(candidate, losses_of): (&CandidateFit, &Vec<f64>)| {
             let (_, error) = difference(losses_of, &losses[self.current]);
-            CandidateLoss { mean: mean(losses_of), error }
+            CandidateLoss { name: candidate.name(), mean: mean(losses_of), error }
         };
-        let losses = losses.iter().map(of).collect();
+        let losses = self.candidates.iter().zip(&losses).map(of).collect();
         self.choice = Some(ModelChoice { answers: self.answers(), chosen: self.current, losses });
     }
 
@@ -97,7 +99,7 @@ impl ModelFit {
         };
         let models: Vec<Scorer> = (0..FOLDS).map(model_without).collect();
         let mut scores = vec![0.0; task.outputs()];
-        let labels = self.kind;
+        let labels = self.label_kind;
         let loss = |answer: usize| {
             models[folds[answer]].scores(self.rows().row(answer), &mut scores);
             brier(task, &scores, labels, self.labels()[answer])
@@ -129,5 +131,5 @@ fn difference(one: &[f64], other: &[f64]) -> (f64, f64) {
 /// Returns whether losses are lower than the current ones, beyond chance.
 fn is_better(losses: &[f64], current: &[f64]) -> bool {
     let (difference, error) = difference(losses, current);
-    difference < -*RELUCTANCE * error
+    difference < -RELUCTANCE * error
 }

@@ -1,4 +1,4 @@
-//! Runs with kernel features: more accurate on a curved boundary, resumed, replayed, predicted.
+//! Runs with models that are not linear: more accurate on a curved boundary, resumed, replayed, predicted.
 
 mod common;
 
@@ -33,6 +33,48 @@ fn a_curved_boundary_is_learned_with_kernel_features() {
     let (linear, kernel) = (accuracy(&[]), accuracy(&["--model", "kernel"]));
     assert!(linear < 0.75 && 0.9 < kernel, "{linear} {kernel}");
     assert_eq!(accuracy(&["--model", "linear"]), linear);
+}
+
+#[test]
+fn forests_and_models_that_the_answers_choose_are_recorded_resumed_and_predict() {
+    let folder = Folder::new("kernel-kinds");
+    let data = folder.path("data.csv");
+    circle(&data);
+    for kind in ["forest:trees=50", "auto"] {
+        let [ledger, model] = ["ledger", "model"].map(|name| folder.path(&format!("{}.{name}", &kind[..4])));
+        let found = json(&run(&data, &["--model", kind, "--model", &model, "--ledger", &ledger]));
+        assert!(0.9 < found["test"]["accuracy"].as_f64().unwrap() && found["model"] != "linear", "{found}");
+        assert_eq!(found["theta"], Value::Null);
+        assert_eq!(kind == "auto", found["model_choice"]["losses"].as_array().is_some_and(|all| all.len() == 3));
+        let replayed = json(&["replay", &ledger, "--json"]);
+        assert_eq!((&replayed["same_model"], &replayed["disagreeing"]), (&true.into(), &0.into()));
+        let more = json(&run(&data, &["--resume", "--ledger", &ledger]));
+        assert_eq!((&more["test"], &more["model"]), (&found["test"], &found["model"]));
+        let output = querist(&["predict", &model, &data]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let selected = json(&["select", &data, "--model", &model, "-k", "20", "--json"]);
+        assert_eq!(selected["selected"].as_array().map(Vec::len), Some(20), "{selected}");
+    }
+}
+
+#[test]
+fn kinds_that_data_or_losses_do_not_support_are_rejected() {
+    let folder = Folder::new("kernel-unsupported");
+    let (data, texts) = (folder.path("data.csv"), folder.path("texts.csv"));
+    circle(&data);
+    fs::write(&texts, "id,text,label\n1,good day,yes\n2,bad night,no\n3,good night,yes\n4,bad day,no\n").unwrap();
+    let text = error(&["pool", &texts, "--label", "label", "--text", "text", "--budget", "2", "--model", "forest"]);
+    assert!(text.contains("--model forest needs numbers") && text.contains("use linear for text"), "{text}");
+    let loss = error(&run(&data, &["--model", "forest", "--loss", "squared-hinge"]));
+    assert!(loss.contains("needs a loss with probabilities"), "{loss}");
+    let steps = error(&run(&data, &["--model", "auto", "--fit", "sgd"]));
+    assert!(steps.contains("use linear or kernel"), "{steps}");
+    let stream = error(&["stream", &data, "--label", "label", "--model", "forest"]);
+    assert!(stream.contains("use linear or kernel"), "{stream}");
+    // The answers have nothing to choose from, but text can be learned.
+    let auto =
+        json(&["pool", &texts, "--label", "label", "--text", "text", "--budget", "2", "--model", "auto", "--json"]);
+    assert_eq!(auto["model"], "linear");
 }
 
 #[test]
