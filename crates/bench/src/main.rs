@@ -13,6 +13,7 @@ mod yardstick;
 mod data;
 mod learner;
 mod stream;
+mod models;
 mod pool;
 mod text;
 mod readers;
@@ -25,7 +26,7 @@ use yardstick::Yardstick;
 /// Measures the engine and the yardstick in turn and prints ratios; a bar is the largest ratio that is wanted.
 #[derive(Debug, Parser)]
 struct BenchArguments {
-    /// What to measure: stream-mixture, stream-memory, pool-reject, pool-scan, text, readers, memory, fits, or the
+    /// What to measure: stream-mixture, stream-memory, pool-reject, pool-scan, models, text, readers, memory, fits, or the
     /// beginning of a measurement's name; everything where none is given
     names: Vec<String>,
     /// How often; medians are shown
@@ -61,11 +62,12 @@ struct Bench {
 /// Measurements that share a name prefix.
 type Group = (&'static str, fn(&Bench) -> anyhow::Result<Vec<Measurement>>);
 
-const GROUPS: [Group; 8] = [
+const GROUPS: [Group; 9] = [
     ("stream-mixture", stream::mixture),
     ("stream-memory", stream::memory),
     ("pool-reject", pool::reject),
     ("pool-scan", pool::scan),
+    ("models", models::measure),
     ("text", text::text),
     ("readers", readers::readers),
     ("memory", resident::memory),

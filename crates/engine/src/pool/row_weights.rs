@@ -183,20 +183,23 @@ pub fn settle<E>(
     (rows, exclude): (usize, &[usize]),
     outputs: usize,
     rarest: usize,
-    score: impl FnMut(usize, &mut [f64]) -> Result<(), E>,
+    mut score: impl FnMut(usize, &mut [f64]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut retired = Retired::new(rows);
     exclude.iter().filter(|row| **row < rows).for_each(|row| retired.retire(*row));
-    settle_on(rule, &retired, outputs, rarest, score)
+    settle_on(rule, &retired, outputs, rarest, |rows, scores| {
+        let mut each = rows.iter().zip(scores.chunks_exact_mut(outputs));
+        each.try_for_each(|(row, scores)| score(*row, scores))
+    })
 }
 
-/// Lets a rule take its scale from a sample of the rows that are left.
+/// Lets a rule take its scale from a sample of the rows that are left. `score` computes the scores of these rows.
 pub(super) fn settle_on<E>(
     rule: &mut Rule,
     retired: &Retired,
     outputs: usize,
     rarest: usize,
-    mut score: impl FnMut(usize, &mut [f64]) -> Result<(), E>,
+    score: impl FnOnce(&[usize], &mut [f64]) -> Result<(), E>,
 ) -> Result<(), E> {
     let Rule::Relative(rule) = rule else { return Ok(()) };
     if retired.left() == 0 {
@@ -208,9 +211,7 @@ pub(super) fn settle_on<E>(
         sample(&Retired::new(retired.rows()), OLD_SAMPLE)
     };
     let mut scores = vec![0.0; sampled.len() * outputs];
-    for (scores, row) in scores.chunks_exact_mut(outputs).zip(sampled) {
-        score(row, scores)?;
-    }
+    score(&sampled, &mut scores)?;
     rule.settle(&scores, outputs, rarest);
     Ok(())
 }

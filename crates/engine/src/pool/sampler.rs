@@ -120,15 +120,15 @@ impl PoolSampler {
     }
 
     pub(super) fn uncertainty(&self, x: Row<'_>) -> f64 {
-        self.rule().probability(&self.scores_of(x), x)
+        self.rule().probability(&self.scores_at(x), x)
     }
 
     /// Returns U of these features by the rule that follows the cold start.
     pub(super) fn warm_uncertainty(&self, x: Row<'_>) -> f64 {
-        self.rules.now().probability(&self.scores_of(x), x)
+        self.rules.now().probability(&self.scores_at(x), x)
     }
 
-    fn scores_of(&self, x: Row<'_>) -> Vec<f64> {
+    fn scores_at(&self, x: Row<'_>) -> Vec<f64> {
         let mut scores = vec![0.0; self.learner.model.outputs];
         self.write_scores(x, &mut scores);
         scores
@@ -213,12 +213,9 @@ impl PoolSampler {
             return;
         }
         let outputs = self.learner.model.outputs;
-        let (learner, nonlinear) = (&self.learner, self.nonlinear.as_ref());
-        let score = |row: usize, scores: &mut [f64]| {
-            match nonlinear {
-                None => learner.scores(rows.row(row), scores),
-                Some(model) => model.scores(rows.row(row), scores),
-            }
+        let model = (&self.learner, self.nonlinear.as_ref());
+        let score = |sampled: &[usize], scores: &mut [f64]| {
+            scores_of(model, rows, sampled, scores);
             Ok::<_, std::convert::Infallible>(())
         };
         let Ok(()) = settle_on(self.rules.now_mut(), &self.retired, outputs, self.rarest, score);
@@ -288,17 +285,17 @@ impl PoolSampler {
     /// Estimates the mean of U over the remaining rows from separate rows. They are independent of the draw, so that a
     /// weight proportional to the estimate keeps its mean.
     pub(super) fn sampled_rate(&self, rows: &Rows) -> f64 {
-        let (mut sum, mut count, mut at) = (0.0, 0, self.time << 32);
         let wanted = rows_to_sample(self.retired.left());
-        while count < wanted {
-            let index = self.look.below(at, rows.len());
-            at += 1;
-            if !self.retired.contains(index) {
-                sum += self.draw_weight(rows.row(index));
-                count += 1;
-            }
-        }
-        sum / wanted as f64
+        let indices = (self.time << 32..).map(|at| self.look.below(at, rows.len()));
+        let sampled: Vec<usize> = indices.filter(|row| !self.retired.contains(*row)).take(wanted).collect();
+        let outputs = self.learner.model.outputs;
+        let mut scores = vec![0.0; wanted * outputs];
+        scores_of((&self.learner, self.nonlinear.as_ref()), rows, &sampled, &mut scores);
+        let weight = |(row, scores): (&usize, &[f64])| {
+            let x = rows.row(*row);
+            self.rule().probability(scores, x) * self.diversity.as_ref().map_or(1.0, |diversity| diversity.factor(x))
+        };
+        sampled.iter().zip(scores.chunks_exact(outputs)).map(weight).sum::<f64>() / wanted as f64
     }
 
     /// Skips the proposals of a draw that took this number of tries.
@@ -360,5 +357,17 @@ impl PoolSampler {
         let drawn = self.scan(rows).draw(self.accept.unit(self.time))?;
         // Given that `cap` tries failed, E[N] is `cap` more than before: the weight stays unbiased.
         Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, fallback: true, ..drawn })
+    }
+}
+
+/// Writes the scores of the rows at these indices, by the learner unless there is another model.
+fn scores_of((learner, nonlinear): (&Learner, Option<&Scorer>), rows: &Rows, indices: &[usize], out: &mut [f64]) {
+    match nonlinear {
+        Some(model) => model.scores_of_indices(rows, indices, out),
+        None => {
+            for (row, out) in indices.iter().zip(out.chunks_exact_mut(learner.model.outputs)) {
+                learner.scores(rows.row(*row), out);
+            }
+        }
     }
 }

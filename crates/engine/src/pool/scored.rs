@@ -306,7 +306,10 @@ impl ScoredPool {
         let outputs = if classes == 2 { 1 } else { classes };
         let rarest =
             (1..classes).fold(0, |least, class| if self.counts[class] < self.counts[least] { class } else { least });
-        settle_on(&mut rule, &self.retired, outputs, rarest, |row, out: &mut [f64]| predictions.scores(row, out))?;
+        settle_on(&mut rule, &self.retired, outputs, rarest, |rows, out| {
+            let mut each = rows.iter().zip(out.chunks_exact_mut(outputs));
+            each.try_for_each(|(row, out)| predictions.scores(*row, out))
+        })?;
         Ok(rule)
     }
 
