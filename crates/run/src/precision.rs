@@ -157,4 +157,19 @@ mod tests {
         assert!(unknown.contains("the classes are ham, spam"), "{unknown}");
         assert!(goal("0.1", Labels::Numbers).is_err());
     }
+
+    #[test]
+    fn a_cost_above_the_budget_is_declined() {
+        let rule = querist_engine::rule::parse("boundary:half=0.01,floor=0.2", "logistic", Labels::Binary).unwrap();
+        for (name, goal) in [("0.04", PrecisionGoal::Accuracy), ("f1:spam=0.1", PrecisionGoal::F1(1))] {
+            let precision: PrecisionSetting = name.parse().unwrap();
+            let within = |budget| PrecisionSetting { labels: Some(budget), ..precision.clone() };
+            let is_declined = |budget: u64| within(budget).announce(goal, &rule, 100_000).is_err();
+            let cost = |budget: u64| within(budget).of(goal).plan(CAUTIOUS, 0.2, 100_000).labels;
+            assert!(is_declined(200) && !is_declined(5000), "{name}");
+            for budget in (200..5000).step_by(100) {
+                assert_eq!(is_declined(budget), budget < cost(budget), "{name} within {budget}");
+            }
+        }
+    }
 }

@@ -18,9 +18,9 @@ pub(crate) struct StopArguments {
     /// A wanted half-width of the interval of accuracy, for a second set of runs
     #[arg(long)]
     precision: Option<f64>,
-    /// The smallest gain that is worth 50 labels
-    #[arg(long, default_value_t = 0.002)]
-    gain: f64,
+    /// The smallest gains that are worth 50 labels
+    #[arg(long, value_delimiter = ',', default_value = "0.002")]
+    gain: Vec<f64>,
 }
 
 pub(crate) fn print(arguments: &StopArguments) -> anyhow::Result<()> {
@@ -31,7 +31,7 @@ pub(crate) fn print(arguments: &StopArguments) -> anyhow::Result<()> {
     }
     println!("a target that is too high: share of runs with a time when it would have stopped (stated: at most 0.025)");
     println!(
-        "gain: runs stopped, mean labels, mean true gain of {step} more labels, share of false stops among all runs"
+        "gain: its limit, runs stopped, mean labels, mean true gain of {step} more labels, share of false stops among all runs"
     );
     println!("precision: runs stopped, mean labels, worst half-width, share that covers, accuracy");
     for path in &runs.sets {
@@ -41,7 +41,7 @@ pub(crate) fn print(arguments: &StopArguments) -> anyhow::Result<()> {
             let plan = RunPlan { milestones: runs.at.clone(), batch: runs.batch, estimates: true, precision: None };
             let found = runs.run_plan(&set, &strategy, &plan)?;
             print_targets(&found);
-            print_gains(&found, &runs.at, arguments.gain);
+            arguments.gain.iter().for_each(|below| print_gains(&found, &runs.at, *below));
             if let Some(precision) = arguments.precision {
                 let plan = RunPlan { precision: Some(precision), ..plan };
                 print_precision(&runs.run_plan(&set, &strategy, &plan)?, &runs.at, precision);
@@ -89,7 +89,7 @@ fn print_gains(runs: &[Vec<Milestone>], at: &[u64], below: f64) {
     let labels = at_stops(&|stop| at[stop] as f64);
     let gain = at_stops(&|stop| gains[stop]);
     let false_stops = stops.iter().filter(|stop| below <= gains[**stop]).count() as f64 / runs.len() as f64;
-    println!("  gain       {:>6} {labels:>8.0} {gain:>+8.4} {false_stops:>8.3}", stops.len());
+    println!("  gain {below:<5} {:>6} {labels:>8.0} {gain:>+8.4} {false_stops:>8.3}", stops.len());
 }
 
 fn print_precision(runs: &[Vec<Milestone>], at: &[u64], half_width: f64) {

@@ -90,12 +90,9 @@ impl Precision {
         }
     }
 
-    /// Returns whether the labels suffice if the statistic is `value` and all later draws are spread evenly.
+    /// Returns whether the labels suffice if the statistic is `value`.
     pub fn is_possible(&self, value: f64, floor: f64, pool: usize) -> bool {
-        let Some(labels) = self.labels.filter(|labels| *labels < pool as u64) else { return true };
-        let teaching = self.teaching_labels().min(labels);
-        let found = information(floor) * teaching as f64 + (labels - teaching) as f64;
-        self.even_draws_needed(value, pool) <= found
+        self.labels.is_none_or(|labels| self.plan(value, floor, pool).labels <= labels)
     }
 
     /// Returns the share of even draws after this many answers.
@@ -181,12 +178,23 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_keeps_to_its_budget_if_the_precision_is_possible() {
+    fn a_precision_of_accuracy_is_possible_if_even_draws_after_the_teaching_ones_suffice() {
         for budget in (20..1000).step_by(20) {
             let precision = accuracy(0.04, Some(budget));
-            let plan = precision.plan(0.8, 0.2, 100_000);
-            assert_eq!(plan.labels <= budget, precision.is_possible(0.8, 0.2, 100_000), "{plan:?} within {budget}");
+            let teaching = precision.teaching_labels().min(budget);
+            let most = information(0.2) * teaching as f64 + (budget - teaching) as f64;
+            let is_enough = precision.even_draws_needed(0.8, 100_000) <= most;
+            assert_eq!(precision.is_possible(0.8, 0.2, 100_000), is_enough, "within {budget}");
         }
+    }
+
+    #[test]
+    fn a_precision_of_f1_is_possible_if_half_of_the_late_draws_suffice() {
+        // Their share stays one half, although more would be even if it rose.
+        let f1 = |labels| Precision { goal: PrecisionGoal::F1(1), half_width: 0.1, labels };
+        let needed = f1(None).plan(0.8, 0.2, 100_000).labels;
+        assert!(f1(Some(needed)).is_possible(0.8, 0.2, 100_000));
+        assert!(!f1(Some(needed - 1)).is_possible(0.8, 0.2, 100_000));
     }
 
     #[test]
