@@ -46,7 +46,7 @@ fn reports_show_what_the_ledger_has() {
     assert!(figures["class-balance"]["spam"].as_array().unwrap().len() > 10);
     let page = fs::read_to_string(format!("{out}/index.html")).unwrap();
     for cells in [
-        "<td>program</td><td>`querist.Pool` in Python</td>",
+        "<td>program</td><td>querist.Pool in Python</td>",
         "<td>rows in the pool</td><td>200</td>",
         "<td>answers</td><td>60</td>",
     ] {

@@ -85,7 +85,7 @@ pub(super) fn table(history: &History, considered: u64, asked: u64) -> PageBlock
 
 /// Appends the settings of a pool that a program scores.
 fn of_scored_pool(lines: &mut TableRows, header: &Value) {
-    lines.push("program", "`querist.Pool` in Python");
+    lines.push("program", "querist.Pool in Python");
     lines.push_value("rows in the pool", &header["rows"]);
     for (key, what) in [("rule", "rule"), ("cold_start", "cold start"), ("precision", "wanted precision")] {
         lines.push_value(what, &header[key]);

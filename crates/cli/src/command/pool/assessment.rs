@@ -86,7 +86,7 @@ fn report_warnings(results: &mut PrintedResults, assessed: &Assessment) {
             results.remarks.extend([format!("R²: {one}"), format!("mean squared error: {other}")]);
         }
         (None, Some(warning)) if !assessed.is_accuracy => {
-            results.remarks.push(format!("mean squared error: {warning}"))
+            results.remarks.push(format!("mean squared error: {warning}"));
         }
         (one, other) => results.remarks.extend(one.or(other)),
     }
