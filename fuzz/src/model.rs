@@ -1,7 +1,7 @@
 //! Model files: writing a file that was read gives the same bytes, and an accepted model can be used.
 
 use querist_data::{ReadOptions, load_with};
-use querist_ledger::ModelFile;
+use querist_ledger::{ModelFile, ModelVersion};
 use querist_run::Model;
 use sha2::{Digest, Sha256};
 
@@ -45,13 +45,13 @@ fn file(bytes: &[u8]) {
     }
 }
 
-/// Checks a model file made of a line of numbers and a header. The numbers become both arrays that models read.
+/// Checks a model file made of a line of numbers and a header. The numbers become all arrays that models read.
 fn stored(content: &[u8]) {
     let Ok(text) = std::str::from_utf8(content) else { return };
     let (numbers, header) = text.split_once('\n').unwrap_or(("", text));
     let numbers: Vec<f64> = numbers.split(' ').filter_map(|number| number.parse().ok()).collect();
-    let arrays = vec![("mean".to_owned(), numbers.clone()), ("theta".to_owned(), numbers)];
-    let file = ModelFile { header: header.to_owned(), arrays };
+    let arrays = ["mean", "theta", "alpha"].map(|name| (name.to_owned(), numbers.clone())).to_vec();
+    let file = ModelFile { version: ModelVersion::OfKinds, header: header.to_owned(), arrays };
     let read = ModelFile::from_bytes(&file.to_bytes()).expect("a file that was just written");
     assert_eq!(read.to_bytes(), file.to_bytes(), "a model file read again");
     model(&file);

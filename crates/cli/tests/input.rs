@@ -97,7 +97,7 @@ fn skipping_rows_is_proposed_only_if_rows_remain() {
     let outside = message("a,label\n1,x\n2,y\n3,x\n", &[&stream[..], &["--labels", "no,yes"]].concat());
     assert!(outside.ends_with("\n  name all classes with --labels\n"), "{outside}");
     let missing = message("a,b,label\n,1,no\n,2,yes\n,3,no\n", &[&stream[..], &["--numbers", "a"]].concat());
-    assert!(missing.ends_with("\n  use --missing zero or --missing mean to fill it in\n"), "{missing}");
+    assert!(missing.ends_with("\n  use --missing mean, indicator or zero to fill it in\n"), "{missing}");
 }
 
 /// Writes rows with two informative features and others whose indices go up to 2²⁷ − 1.

@@ -44,7 +44,7 @@ fn the_flags_that_an_error_suggests_exist() {
     fs::write(&rows, "id,a,b,c\nx,1,,0\ny,-1,0,0\n").unwrap();
     let message = error(&["predict", &model, &rows]);
     assert!(
-        message.contains("line 2, column `b`") && message.contains("--missing zero or --missing mean"),
+        message.contains("line 2, column `b`") && message.contains("--missing mean, indicator or zero"),
         "{message}"
     );
     let (filled, _) = outputs(&["predict", &model, &rows, "--missing", "mean"]);

@@ -220,7 +220,7 @@ fn a_report_of_a_mean_without_an_upper_bound_has_the_clipped_mean() {
     let run = json(&["pool", data, "--label", "target", "--budget", "60", "--json", "--ledger", &ledger]);
     assert_eq!(run["estimate"]["high"], "inf");
     let (_, page) = report(&ledger);
-    let loss = line(&page, "estimated loss on the pool");
+    let loss = line(&page, "estimated mean squared error");
     assert!(loss.ends_with(" (at least 0; no upper bound)"), "{loss}");
     let (_, clipped) = page.split_once("<tr><td>mean loss clipped at ").expect("the clipped mean");
     let (limit, clipped) = clipped.split_once("</td><td>").unwrap();

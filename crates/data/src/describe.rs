@@ -38,6 +38,9 @@ impl Encoder {
                 _ => parts.push(format!("{name}: {}", listed(&columns))),
             }
         }
+        if !self.indicators.is_empty() {
+            parts.push(format!("with missing cells: {} of them", self.indicators.len()));
+        }
         if 0 < self.kernel_features() {
             parts.push(format!("kernel: {} landmarks", self.kernel_features()));
         }

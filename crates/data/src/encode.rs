@@ -6,8 +6,9 @@ use querist_rows::{DenseRows, Numbers, Row, Rows, Sparse, SparseRows};
 use crate::anomalies;
 use crate::batch::Batch;
 use crate::category::Categories;
-use crate::encoder::{Coding, Encoder, KERNEL_VERSION};
+use crate::encoder::{Coding, Encoder};
 use crate::error::DataFault;
+use crate::options::Missing;
 use crate::record::{RawRows, RowRecorder};
 use crate::scaling::{self, ColumnScale, NumberTransform, RowTransform};
 use crate::text::{self, Frequencies, Grams};
@@ -43,7 +44,26 @@ impl Encoder {
         if self.has_text() {
             self.frequencies = count(&table.sparse);
         }
+        if self.missing == Missing::Indicator {
+            self.indicators = self.positions_with_missing_cells(table);
+        }
+        self.version = self.version_of_features();
         self.dim = if self.has_features() { table.sparse.dim() } else { self.width_in_all() };
+    }
+
+    /// Returns the positions of numbers and categories that are missing in some raw row.
+    fn positions_with_missing_cells(&self, table: &RawRows) -> Vec<usize> {
+        let numbers = self.numbers();
+        let is_missing = |position: usize, cell: &f32| {
+            if position < numbers { cell.is_nan() } else { cell.to_bits() == Categories::UNKNOWN }
+        };
+        let mut has_missing = vec![false; table.width];
+        for row in table.dense.chunks_exact(table.width.max(1)) {
+            for (position, cell) in row.iter().enumerate() {
+                has_missing[position] |= is_missing(position, cell);
+            }
+        }
+        (0..table.width).filter(|position| has_missing[*position]).collect()
     }
 
     /// Chooses the landmarks of kernel features among the raw rows of a recorder.
@@ -61,8 +81,9 @@ impl Encoder {
             && !rows.is_empty()
         {
             let kernel = KernelMap::fit(rows, settings);
-            (self.version, self.dim) = (KERNEL_VERSION, self.dim + kernel.landmarks());
+            self.dim += kernel.landmarks();
             self.kernel = Some(kernel);
+            self.version = self.version_of_features();
         }
         Ok(())
     }
@@ -116,7 +137,10 @@ impl Encoder {
         };
         let together = RowTransform::of(&steps);
         let kernel = self.kernel.as_ref().map(KernelMap::prepare);
-        EncodingPlan { layout, steps, together, offsets, hashed: offset, weights, kernel, index: vec![], value: vec![] }
+        let indicators = self.indicators.clone();
+        let hashed = offset + indicators.len();
+        let (index, value) = (vec![], vec![]);
+        EncodingPlan { layout, steps, together, offsets, indicators, hashed, weights, kernel, index, value }
     }
 }
 
@@ -177,6 +201,8 @@ pub(crate) struct EncodingPlan {
     together: RowTransform,
     /// The first feature of each column of categories; `usize::MAX` for hashed columns.
     offsets: Vec<usize>,
+    /// The positions of the cells with a feature for missing ones. These features precede the hashed ones.
+    indicators: Vec<usize>,
     /// The first hashed feature.
     hashed: usize,
     weights: Vec<f64>,
@@ -202,7 +228,9 @@ impl EncodingPlan {
         let mut rejected = vec![];
         batch.rows = match self.layout {
             RowLayout::AsIs => take(table, dim, recycled),
-            RowLayout::Dense if self.offsets.is_empty() => self.scale(table, recycled, &mut rejected),
+            RowLayout::Dense if self.offsets.is_empty() && self.indicators.is_empty() => {
+                self.scale(table, recycled, &mut rejected)
+            }
             RowLayout::Dense => self.spread(table, &mut rejected),
             RowLayout::Sparse => self.hash(table, len, dim, &mut rejected),
         };
@@ -275,6 +303,7 @@ impl EncodingPlan {
                     features[offset + code.to_bits() as usize] = 1.0;
                 }
             }
+            self.missing_cells(raw).for_each(|feature| features[feature] = 1.0);
             rows.push(&features);
         }
         Rows::Dense(rows)
@@ -310,10 +339,24 @@ impl EncodingPlan {
                     code => hashed.push((code - Categories::HASHED, 1.0)),
                 }
             }
+            let missing: Vec<u32> = self.missing_cells(raw).map(|feature| feature as u32).collect();
+            self.index.extend(missing);
+            self.value.resize(self.index.len(), 1.0);
             self.push_hashed(table, index, hashed);
             rows.push(Sparse { index: &self.index, value: &self.value });
         }
         Rows::Sparse(rows)
+    }
+
+    /// Returns the features of the cells of a raw row that are missing, and of categories that the fitted rows do not have.
+    fn missing_cells<'a>(&'a self, raw: &'a [f32]) -> impl Iterator<Item = usize> + 'a {
+        let (numbers, first) = (self.steps.len(), self.hashed - self.indicators.len());
+        let is_missing = move |position: usize| {
+            let cell = raw[position];
+            if position < numbers { cell.is_nan() } else { cell.to_bits() == Categories::UNKNOWN }
+        };
+        let indicators = self.indicators.iter().enumerate().filter(move |(_, position)| is_missing(**position));
+        indicators.map(move |(index, _)| first + index)
     }
 
     /// Appends the features of text and of hashed categories, which share indices. Adds the values of features that

@@ -35,6 +35,10 @@ pub struct Encoder {
     pub(crate) hash_bits: u32,
     pub(crate) frequencies: Frequencies,
     pub(crate) dim: usize,
+    /// The positions in raw rows of the cells with a feature for missing ones, in ascending order. These features follow
+    /// the categories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) indicators: Vec<usize>,
     /// The kernel features that follow the encoded columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) kernel: Option<KernelMap>,
@@ -88,6 +92,8 @@ const MOST_PARAMETERS: usize = 1 << 27;
 pub(crate) const VERSION: u32 = 1;
 /// The format version of encoders with kernel features.
 pub(crate) const KERNEL_VERSION: u32 = 2;
+/// The format version of encoders with features for missing cells.
+pub(crate) const INDICATOR_VERSION: u32 = 3;
 
 impl Encoder {
     /// Returns whether rows have ids of their own.
@@ -167,12 +173,20 @@ impl Encoder {
     /// Parses an encoder from JSON.
     pub fn from_json(json: &str) -> Result<Self, EncoderError> {
         let encoder: Self = serde_json::from_str(json).map_err(|error| EncoderError::Json(error.to_string()))?;
-        let version = if encoder.kernel.is_some() { KERNEL_VERSION } else { VERSION };
-        if encoder.version != version {
+        if encoder.version != encoder.version_of_features() {
             return Err(EncoderError::Version(encoder.version));
         }
         encoder.check()?;
         Ok(encoder)
+    }
+
+    /// Returns the oldest format version that has its features.
+    pub(crate) fn version_of_features(&self) -> u32 {
+        match (self.indicators.is_empty(), &self.kernel) {
+            (false, _) => INDICATOR_VERSION,
+            (true, Some(_)) => KERNEL_VERSION,
+            (true, None) => VERSION,
+        }
     }
 
     /// Rejects states that no fitted encoder has, because the JSON may have been edited.
@@ -206,7 +220,11 @@ impl Encoder {
                 && !self.has_hashed()
                 && Some(kernel.dim()) == self.checked_width()
         });
-        if finite && positive && in_order && wide && has_kernel && self.dim <= MOST_FEATURES {
+        let raw = self.numbers() + self.fields.iter().filter(|field| field.coding.rank() == 1).count();
+        let has_cells = self.indicators.is_sorted_by(|one, next| one < next)
+            && self.indicators.last().is_none_or(|last| *last < raw)
+            && (self.indicators.is_empty() || !self.has_features());
+        if finite && positive && in_order && wide && has_kernel && has_cells && self.dim <= MOST_FEATURES {
             return Ok(());
         }
         Err(EncoderError::Inconsistent)
@@ -221,8 +239,9 @@ impl Encoder {
             Coding::Number(_) | Coding::Part => 1,
             Coding::Hashed | Coding::Text | Coding::Features => 0,
         };
-        let hashed = if self.has_hashed() { 1 << self.hash_bits } else { 0 };
-        self.fields.iter().map(width).try_fold(hashed, usize::checked_add)
+        let hashed: usize = if self.has_hashed() { 1 << self.hash_bits } else { 0 };
+        let others = hashed.checked_add(self.indicators.len())?;
+        self.fields.iter().map(width).try_fold(others, usize::checked_add)
     }
 
     /// Creates an encoder that is not fitted yet. Fails if there are no features, or if `hash_bits` is out of range.
@@ -284,6 +303,7 @@ impl Encoder {
             hash_bits: options.hash_bits,
             frequencies: Frequencies::default(),
             dim: 0,
+            indicators: vec![],
             kernel: None,
             remarks: vec![],
         }

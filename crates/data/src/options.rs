@@ -124,4 +124,7 @@ pub enum Missing {
     Zero,
     /// A number becomes the mean of its column, a category unknown, a text empty.
     Mean,
+    /// As with the mean. Every column of numbers or categories in which the fitted rows have missing cells gets a feature
+    /// that is 1 where a cell is missing; categories that the fitted rows do not have share it.
+    Indicator,
 }

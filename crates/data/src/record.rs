@@ -138,7 +138,7 @@ impl RowRecorder {
         match self.missing {
             Missing::Error => Err(missing(what)),
             Missing::Zero => Ok(0.0),
-            Missing::Mean => Ok(f32::NAN),
+            Missing::Mean | Missing::Indicator => Ok(f32::NAN),
         }
     }
 
@@ -414,7 +414,7 @@ impl Sink for RowRecorder {
 
 /// Returns the fault of a missing cell, with a hint.
 fn missing(what: &str) -> DataFault {
-    let hint = "use --missing zero or --missing mean to fill it in, or --skip-bad-rows to skip the row";
+    let hint = "use --missing mean, indicator or zero to fill it in, or --skip-bad-rows to skip the row";
     DataFault::new("a missing value", what).hint(hint)
 }
 

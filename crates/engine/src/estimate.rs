@@ -12,24 +12,27 @@
 
 use std::fmt::{self, Display};
 
-use crate::coin::Coin;
 use crate::stats::upper_median;
 
 mod anytime;
+mod fold;
 mod interval;
 mod leveled;
 mod loss_matrix;
 mod random_twin;
 mod ratio;
+mod regression;
 mod reliability;
 mod score_test;
 mod scores;
 mod tail;
 mod tilted_model;
 
+pub use fold::fold;
 pub use leveled::leveled_weights;
 pub use loss_matrix::{LossMatrix, VisitLosses};
 pub use random_twin::RandomTwin;
+pub use regression::NumberJudgement;
 pub use reliability::{ConfidentPrediction, ReliabilityBin};
 pub use score_test::ScoreTests;
 pub use scores::{ClassScores, Judgement, Scores};
@@ -492,9 +495,4 @@ impl Estimator {
             None => Ok(()),
         }
     }
-}
-
-/// Returns the fold of an item, below `folds`: a function of (seed, id), so every model knows what it may not see.
-pub fn fold(seed: u64, id: u64, folds: usize) -> usize {
-    Coin::new(seed, "fold").below(id, folds)
 }

@@ -155,8 +155,7 @@ impl Scorer {
     pub(crate) fn scores_of_indices(&self, rows: &Rows, indices: &[usize], out: &mut [f64]) {
         let (outputs, dim) = (self.outputs(), self.dim());
         let block = |(indices, out): (&[usize], &mut [f64])| {
-            let mut values = Vec::with_capacity(indices.len() * dim);
-            indices.iter().for_each(|row| values.extend(dense(rows.row(*row), dim)));
+            let values: Vec<f32> = indices.iter().flat_map(|row| dense(rows.row(*row), dim)).collect();
             self.dense(&values, out);
         };
         indices.par_chunks(INDICES).zip(out.par_chunks_mut(INDICES * outputs)).for_each(block);

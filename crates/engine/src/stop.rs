@@ -8,7 +8,7 @@ use querist_theory::registry::unknown;
 
 use crate::estimate::{ClassScores, Estimate};
 use crate::name::NameError;
-use crate::pool::{Precision, PrecisionGoal};
+use crate::pool::{Precision, PrecisionGoal, Regression};
 
 mod gain;
 
@@ -107,6 +107,8 @@ pub struct Progress<'a> {
     pub classes: &'a [ClassScores],
     /// A reading of the mean loss at each draw; for accuracy, of the error rate.
     pub readings: &'a [Reading],
+    /// An extrapolation of the score that replaces that of the readings.
+    pub outlook: Option<&'a Outlook>,
 }
 
 /// The advice of a rule.
@@ -155,6 +157,10 @@ fn reached(target: f64, progress: &Progress) -> Advice {
         Better::Higher => (low, "at least"),
         Better::Lower => (high, "at most"),
     };
+    if sure.is_infinite() {
+        let why = format!("these labels do not bound {name}, so the target is not shown to be reached");
+        return Advice { stop: false, why };
+    }
     let stop = match progress.better {
         Better::Higher => sure >= target,
         Better::Lower => sure <= target,
@@ -169,19 +175,23 @@ fn reached(target: f64, progress: &Progress) -> Advice {
 
 fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {
     let name = progress.name;
-    let confidence = progress.score.map_or(0.95, |score| score.confidence);
-    let Some(gain) = Gain::expected(progress.readings, batch, confidence) else {
+    let Some(gain) = progress.outlook().map(|outlook| outlook.gain(batch)) else {
         return Advice { stop: false, why: format!("too few labels to say what {batch} more would do for {name}") };
     };
     let stop = gain.high < below;
-    let (expected, high) = (Short(gain.value), Short(gain.high));
+    let expected = Short(gain.value);
+    let most = if gain.high.is_finite() {
+        format!("{} at most", Short(gain.high.max(0.0)))
+    } else {
+        "these labels do not bound it".to_owned()
+    };
     let limit = if stop { "less than the limit of" } else { "the limit is" };
     let improvement = if gain.value <= 0.0 {
         format!("should not improve {name}")
     } else {
         format!("should improve {name} by about {expected}")
     };
-    let why = format!("{batch} more labels {improvement} ({high} at most); {limit} {}", Short(below));
+    let why = format!("{batch} more labels {improvement} ({most}); {limit} {}", Short(below));
     Advice { stop, why }
 }
 
@@ -234,6 +244,33 @@ impl Display for Short {
 impl<'a> Progress<'a> {
     /// Creates the progress of accuracy from its estimate and readings of the error rate.
     pub fn of_accuracy(labels: usize, accuracy: Option<&'a Estimate>, readings: &'a [Reading]) -> Self {
-        Self { labels, name: "accuracy", better: Better::Higher, score: accuracy, classes: &[], readings }
+        Self {
+            labels,
+            name: "accuracy",
+            better: Better::Higher,
+            score: accuracy,
+            classes: &[],
+            readings,
+            outlook: None,
+        }
+    }
+
+    /// Creates the progress of R² from its estimates.
+    pub fn of_r_squared(labels: usize, regression: Option<&'a Regression>) -> Self {
+        Self {
+            labels,
+            name: "R²",
+            better: Better::Higher,
+            score: regression.map(|regression| &regression.r_squared),
+            classes: &[],
+            readings: &[],
+            outlook: regression.and_then(|regression| regression.outlook.as_ref()),
+        }
+    }
+
+    /// Returns the extrapolation of the score; `None` after fewer than 30 labels.
+    pub fn outlook(&self) -> Option<Outlook> {
+        let confidence = self.score.map_or(0.95, |score| score.confidence);
+        self.outlook.copied().or_else(|| Outlook::of(self.readings, self.better, confidence))
     }
 }

@@ -2,7 +2,7 @@
 
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::rule::{self, Rule};
-use querist_engine::scorer::{ColumnScores, Scorer};
+use querist_engine::scorer::{ColumnScores, LinearScorer};
 use querist_engine::select::{Chosen, Id, NoSelection, NotAnUncertainty, RowIds, ScaleSample, Selection};
 use querist_engine::task::Labels;
 use querist_rows::{DenseRows, Rows};
@@ -198,7 +198,7 @@ fn columns_and_rows_have_the_same_scores() {
         let unit = |at: u64| coin.unit(at) - 0.5;
         let parameters: Vec<f64> = (0..((dim + 1) * outputs) as u64).map(unit).collect();
         let scale = |j: usize| (unit(900 + j as u64), 1.0 + coin.unit(j as u64));
-        let mut scorer = Scorer::new(outputs, &parameters);
+        let mut scorer = LinearScorer::new(outputs, &parameters);
         let raw: Vec<Vec<f32>> =
             (0..dim).map(|j| (0..333).map(|row| unit(10_000 * (j as u64 + 1) + row) as f32).collect()).collect();
         let mut values = vec![];

@@ -7,7 +7,7 @@
 
 mod features;
 
-pub use features::KernelFeatures;
+pub use features::{KernelFeatures, Similarities};
 
 use serde::{Deserialize, Serialize};
 
@@ -92,8 +92,13 @@ impl KernelMap {
 
     /// Factors the similarities of the landmarks, once for many rows.
     pub fn prepare(&self) -> KernelFeatures {
+        KernelFeatures::new(self.similarities(), &self.landmarks, self.variance.sqrt())
+    }
+
+    /// Prepares the landmarks for similarities alone.
+    pub fn similarities(&self) -> Similarities {
         let rate = 1.0 / (self.width * self.width * self.variance);
-        KernelFeatures::new(self.dim, &self.landmarks, rate, self.variance.sqrt())
+        Similarities::new(self.dim, &self.landmarks, rate)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use querist_data::Encoder;
-use querist_engine::pool::NEAR_FACTOR;
+use querist_engine::pool::{DrawMethod, NEAR_FACTOR};
 use querist_engine::session::{RecordedBin, Response};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
@@ -13,6 +13,7 @@ use crate::build::{self, Resolved};
 use crate::error::{Context, Error, Result};
 use crate::event::{self, RecordedDraw, RunEvent, Sums};
 use crate::labeling::answers::AnswerRecord;
+use crate::scored_pool;
 use crate::settings::LearnerSettings;
 
 /// A range of consecutive items of a run.
@@ -72,6 +73,8 @@ pub struct History {
     task: Option<Labels>,
 }
 
+/// The largest number of points of a curve of progressive estimates.
+const MEASURED: usize = 100;
 /// The number of bins of the histograms.
 pub const BINS: usize = 20;
 
@@ -116,6 +119,8 @@ impl History {
         };
         if history.header["command"] == "label" {
             history.read_session(ledger)?;
+        } else if history.header["command"] == scored_pool::COMMAND {
+            history.read_scored_pool(ledger)?;
         } else {
             if let Some(bins) = history.finished.as_ref().and_then(|end| end["estimate"].get("reliability")) {
                 history.reliability = serde_json::from_value(bins.clone())?;
@@ -162,6 +167,22 @@ impl History {
         self.reliability = record.reliability;
         let points = record.curve.iter();
         self.measured = points.map(|point| (point.labels as f64, point.value, point.low, point.high)).collect();
+        Ok(())
+    }
+
+    /// Gathers the draws and answers of a pool that a program scored, with estimates of the predictions at each draw.
+    fn read_scored_pool(&mut self, ledger: &Ledger) -> Result<()> {
+        let (pool, classes) = scored_pool::read(ledger, &self.header)?;
+        self.draws.extend(pool.draws().iter().map(|draw| HistoryDraw {
+            uncertainty: draw.uncertainty,
+            inverse_rate: if draw.rate == 0.0 { 0.0 } else { 1.0 / draw.rate },
+            is_cold: draw.method != DrawMethod::Rule,
+        }));
+        self.labels = pool.answers().iter().flatten().map(|class| *class as f64).collect();
+        self.codes = (0..classes.len()).map(|class| class as f64).collect();
+        self.classes = classes;
+        let estimates = pool.progressive_accuracy(MEASURED).into_iter();
+        self.measured = estimates.map(|found| (found.draws as f64, found.value, found.low, found.high)).collect();
         Ok(())
     }
 

@@ -65,9 +65,10 @@ impl<'a> TestScoring<'a> {
     /// Adds the rows of a batch with these indices.
     pub fn add(&mut self, test: &Batch, rows: impl Iterator<Item = usize> + Clone) {
         let Self { task, mean, last } = self;
-        for (scorer, tally) in std::iter::once(mean).chain(last) {
+        if let Some((scorer, tally)) = last {
             scorer.tally(*task, &test.rows, &test.labels, rows.clone(), tally);
         }
+        mean.0.tally(*task, &test.rows, &test.labels, rows, &mut mean.1);
     }
 
     /// Returns the scores of θ̄ and of θ.

@@ -328,6 +328,18 @@ fn recorded(
     })
 }
 
+/// Reads the pool of a ledger, and the names of its classes.
+pub(crate) fn read(ledger: &Ledger, header: &Value) -> Result<(ScoredPool, Vec<String>)> {
+    let settings = ScoredPoolRunSettings::from_header(header)?;
+    let pool = ScoredPool::new(settings.engine()?).map_err(|error| Error::Invalid(error.to_string()))?;
+    let pool = restored(ledger, pool)?;
+    let names = match &settings.classes {
+        Some(names) => names.iter().map(name_of).collect(),
+        None => (0..pool.classes().unwrap_or(0)).map(|class| class.to_string()).collect(),
+    };
+    Ok((pool, names))
+}
+
 /// The result of checking the draws of a ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedDraws {

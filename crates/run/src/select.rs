@@ -1,6 +1,7 @@
 //! Selection of the next rows of a pool: one pass for the scale of the rule if it needs one, and one pass that draws.
 
 mod askable;
+mod excluded;
 mod pass;
 mod probabilities;
 mod scored;
@@ -13,6 +14,7 @@ use querist_engine::rule::Rule;
 use querist_engine::select::{Chooser, Chosen, IdSet, NoSelection, RowIds, ScaleSample, Selection};
 
 pub use askable::AskableRows;
+pub use excluded::read_ids;
 pub use pass::{BatchReader, Pass, Taker};
 pub use probabilities::{probability_width, probability_width_of_files};
 pub use takers::{Decider, ScoreList, Unmergeable, merge_parts};
@@ -105,7 +107,13 @@ impl<'a> Query<'a> {
         let parts = pass.over(pool, || self.chooser(&rule))?.into_iter().map(|chooser| chooser.inner.into_selection());
         let mut selection = Selection::new(self.seed, self.k);
         parts.for_each(|part| selection.merge(part));
-        let chosen = selection.finish().map_err(|error| refused(pool, &error))?;
+        let has_excluded = self.exclude.is_some_and(|exclude| !exclude.is_empty());
+        let chosen = selection.finish().map_err(|error| match error {
+            NoSelection::Empty if has_excluded => {
+                DataFault::new("no rows, except those that are excluded", "rows to draw").of_file(&pool.name())
+            }
+            error => refused(pool, &error),
+        })?;
         Ok((chosen, rule))
     }
 }

@@ -68,6 +68,15 @@ export function intervalNote({ anytime_low: low, anytime_high: high }, format) {
 }
 
 /**
+ * Formats R² with its interval.
+ * @param {Score} score
+ */
+export function rSquaredText({ value, low, high }) {
+  const ends = low === null ? `at most ${digits(high)}; no lower bound` : interval({ low, high }, digits);
+  return `R² on all items: ${digits(value)} (${ends})`;
+}
+
+/**
  * Formats the mean loss with its interval, and the reason if there is no upper bound.
  * @param {Score} loss
  */
@@ -84,7 +93,7 @@ export function lossText(loss) {
 export function clippedLossText({ low, high, mean_loss, clipped_loss: clipped }, task) {
   const loss = task === "number" ? { low, high } : mean_loss;
   if (!clipped || !loss || !isUnbounded(loss)) return "";
-  return `Mean of losses clipped at ${digits(clipped.limit)}: ${digits(clipped.value)} (${interval(clipped, digits)})`;
+  return `Mean of ${task === "number" ? "squared errors" : "losses"} clipped at ${digits(clipped.limit)}: ${digits(clipped.value)} (${interval(clipped, digits)})`;
 }
 
 /**

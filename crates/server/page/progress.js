@@ -3,7 +3,7 @@
 import { learningCurve } from "./chart.js";
 import { byId, foreign, make } from "./dom.js";
 import {
-  adviceTitle, agreementText, asideText, clippedLossText, comparison, foremost, formatOf, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText,
+  adviceTitle, agreementText, asideText, clippedLossText, comparison, foremost, formatOf, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText, rSquaredText,
 } from "./figures.js";
 import { count, many } from "./words.js";
 
@@ -82,13 +82,14 @@ function quality(status, goal) {
   const share = status.task !== "number";
   const format = formatOf(status.task);
   if (!estimate) {
-    return part(share ? "Accuracy" : "Loss", muted(noEstimateText(status)), stop);
+    return part(share ? "Accuracy" : "Mean squared error", muted(noEstimateText(status)), stop);
   }
   const against = twin ? comparison(twin, format) : "";
   const description = `Learning curve: ${format(estimate.accuracy)} (${interval(estimate, format)}) after ${many(status.answered, "answer")}. ${against}`;
-  return part(share ? "Estimated accuracy" : "Estimated loss",
+  return part(share ? "Estimated accuracy" : "Estimated mean squared error",
     make("p", { class: "figure" }, make("strong", { text: format(estimate.accuracy) }), ` ${interval(estimate, format)}`),
     muted(intervalNote(estimate, format)),
+    estimate.r_squared ? muted(rSquaredText(estimate.r_squared)) : null,
     estimate.mean_loss ? muted(lossText(estimate.mean_loss)) : null,
     muted(clippedLossText(estimate, status.task)),
     curve.length > 0 ? learningCurve({ curve, twin, share, description }) : null,

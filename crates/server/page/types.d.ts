@@ -22,6 +22,7 @@ export interface Estimate {
   anytime_high: number | null;
   effective_n: number | null;
   warning: string | null;
+  r_squared?: Score | null;
   mean_loss: Score | null;
   clipped_loss?: (Score & { limit: number | null }) | null;
   classes: ClassScores[];

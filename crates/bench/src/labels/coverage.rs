@@ -8,7 +8,7 @@ use crate::set::LabeledSet;
 use crate::simulate::{CheckedEstimate, Milestone, SamplingStrategy};
 use crate::{RunArguments, markdown, synthetic};
 
-const STATISTICS: [&str; 7] = ["accuracy", "loss", "log loss", "clipped", "precision", "recall", "F1"];
+const STATISTICS: [&str; 8] = ["accuracy", "loss", "R²", "log loss", "clipped", "precision", "recall", "F1"];
 
 /// The runs whose intervals are checked.
 #[derive(Debug, Args)]

@@ -64,7 +64,7 @@ pub(crate) struct RunPlan {
 /// The measurement of a run after some number of labels.
 #[derive(Clone, Debug)]
 pub(crate) struct Milestone {
-    /// Accuracy on the held-out rows.
+    /// Accuracy on the held-out rows; R² for numbers.
     pub(crate) accuracy: f64,
     /// Mean log loss on the held-out rows.
     pub(crate) log_loss: f64,
@@ -155,6 +155,7 @@ struct DecisionCounts {
     rows: f64,
     right: f64,
     losses: Vec<f64>,
+    labels: Vec<f64>,
     /// Of the rarest class: predicted and true, predicted, true.
     rarest: [f64; 3],
 }
@@ -169,6 +170,7 @@ impl DecisionCounts {
             let predicted = task.decide(&scores);
             counts.rows += 1.0;
             counts.losses.push(task.loss(&scores, label));
+            counts.labels.push(label);
             counts.right += f64::from(predicted == label);
             counts.rarest[0] += f64::from(predicted == rarest && label == rarest);
             counts.rarest[1] += f64::from(predicted == rarest);
@@ -182,6 +184,13 @@ impl DecisionCounts {
     /// Returns the mean of the losses, clipped at a limit.
     fn mean_loss(&self, limit: f64) -> f64 {
         self.losses.iter().map(|loss| loss.min(limit)).sum::<f64>() / self.rows
+    }
+
+    /// Returns R² of a model for numbers.
+    fn r_squared(&self) -> f64 {
+        let mean = self.labels.iter().sum::<f64>() / self.rows;
+        let variance = self.labels.iter().map(|label| (label - mean).powi(2)).sum::<f64>() / self.rows;
+        1.0 - self.mean_loss(f64::INFINITY) / variance
     }
 }
 
@@ -200,7 +209,7 @@ fn measure(
         check_estimates(set, assessment, &DecisionCounts::of(set, task, &model, chosen(false)))
     });
     Milestone {
-        accuracy: test.right / test.rows,
+        accuracy: if task.is_classification() { test.right / test.rows } else { test.r_squared() },
         log_loss: test.mean_loss(f64::INFINITY),
         recall: test.rarest[0] / test.rarest[2],
         has_all_classes,
@@ -263,9 +272,11 @@ fn check_estimates(set: &LabeledSet, assessment: &Assessment, truth: &DecisionCo
     let class = assessment.classes.get(set.rarest_class());
     let of_class = |estimate: fn(&querist_engine::estimate::ClassScores) -> Option<Estimate>| class.and_then(estimate);
     let clipped = assessment.clipped_loss;
+    let r_squared = assessment.regression.map(|regression| regression.r_squared);
     let score = if assessment.is_accuracy { truth.right / truth.rows } else { truth.mean_loss(f64::INFINITY) };
     [
         (if assessment.is_accuracy { "accuracy" } else { "loss" }, score, Some(assessment.score)),
+        ("R²", truth.r_squared(), r_squared),
         ("log loss", truth.mean_loss(f64::INFINITY), assessment.loss),
         ("clipped", clipped.map_or(0.0, |clipped| truth.mean_loss(clipped.limit)), clipped.map(|clipped| clipped.mean)),
         ("precision", found / predicted, of_class(|class| class.precision)),

@@ -4,7 +4,7 @@ use anyhow::bail;
 use clap::Args;
 use querist_engine::pool::{Precision, PrecisionGoal};
 use querist_engine::stats::mean;
-use querist_engine::stop::{GAIN_BATCH, StopRule};
+use querist_engine::stop::{GAIN_BATCH, Gain, StopRule};
 
 use crate::RunArguments;
 use crate::set::LabeledSet;
@@ -42,6 +42,7 @@ pub(crate) fn print(arguments: &StopArguments) -> anyhow::Result<()> {
             let found = runs.run_plan(&set, &strategy, &plan)?;
             print_targets(&found);
             arguments.gain.iter().for_each(|below| print_gains(&found, &runs.at, *below));
+            print_expected(&found, &runs.at);
             if let Some(precision) = arguments.precision {
                 let plan = RunPlan { precision: Some(precision), ..plan };
                 print_precision(&runs.run_plan(&set, &strategy, &plan)?, &runs.at, precision);
@@ -51,8 +52,9 @@ pub(crate) fn print(arguments: &StopArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Returns the checked accuracy; R² for numbers.
 fn accuracy(milestone: &Milestone) -> Option<&CheckedEstimate> {
-    milestone.estimates.iter().find(|checked| checked.statistic == "accuracy")
+    milestone.estimates.iter().find(|checked| ["accuracy", "R²"].contains(&checked.statistic))
 }
 
 /// Prints the share of runs in which some target above the true accuracy would have stopped, at one milestone or more.
@@ -90,6 +92,23 @@ fn print_gains(runs: &[Vec<Milestone>], at: &[u64], below: f64) {
     let gain = at_stops(&|stop| gains[stop]);
     let false_stops = stops.iter().filter(|stop| below <= gains[**stop]).count() as f64 / runs.len() as f64;
     println!("  gain {below:<5} {:>6} {labels:>8.0} {gain:>+8.4} {false_stops:>8.3}", stops.len());
+}
+
+/// Prints the mean expected gain of a batch at each number of labels, what the mean learning curve gained, and the share
+/// of runs whose upper end is below that.
+fn print_expected(runs: &[Vec<Milestone>], at: &[u64]) {
+    for index in 0..at.len() - 1 {
+        let expected = |run: &Vec<Milestone>| {
+            let (now, next) = (run.get(index)?, run.get(index + 1)?);
+            let outlook = now.assessment.as_ref()?.progress().outlook()?;
+            Some((outlook.gain(GAIN_BATCH), next.accuracy - now.accuracy))
+        };
+        let found: Vec<_> = runs.iter().filter_map(expected).collect();
+        let all = |value: &dyn Fn(&(Gain, f64)) -> f64| mean(&found.iter().map(value).collect::<Vec<_>>());
+        let (guess, gained) = (all(&|(gain, _)| gain.value), all(&|(_, gained)| *gained));
+        let below = all(&|(gain, _)| f64::from(gain.high < gained));
+        println!("  expected at {:>5} {guess:>+8.4}, gained {gained:>+8.4}, upper end below it {below:.3}", at[index]);
+    }
 }
 
 fn print_precision(runs: &[Vec<Milestone>], at: &[u64], half_width: f64) {

@@ -8,12 +8,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use querist_data::pool::PoolFiles;
 use querist_engine::rule::Rule;
-use querist_engine::select::{Chosen, SelectedRow};
+use querist_engine::select::{Chosen, IdSet, SelectedRow};
 use querist_ledger::ModelFile;
 use querist_render::table;
 use querist_run::Model;
 use querist_run::overwrite::{check_inputs, check_output};
-use querist_run::select::{Query, probability_width_of_files, to_parquet};
+use querist_run::select::{Query, probability_width_of_files, read_ids, to_parquet};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
 
@@ -47,6 +47,10 @@ pub(crate) struct SelectArgs {
     /// The column of vectors that holds all features [default: the columns that the model was fitted on]
     #[arg(long, value_name = "COLUMN")]
     features: Option<String>,
+    /// Do not draw the rows whose ids are in this file: lines of a .txt file, or a column of a table, such as labels or an
+    /// earlier selection
+    #[arg(long, value_name = "FILE")]
+    exclude: Option<PathBuf>,
     /// Random seed
     #[arg(long, value_parser = whole::<u64>, default_value_t = 0)]
     seed: u64,
@@ -80,8 +84,11 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
     let pool = PoolFiles::find(&arguments.pool)?;
     let model = model_of(arguments, &pool)?;
     if let Some(path) = &arguments.out {
-        check_inputs("--out", path, pool.files().iter().chain(&arguments.model).map(PathBuf::as_path))?;
+        let inputs = pool.files().iter().chain(&arguments.model).chain(&arguments.exclude);
+        check_inputs("--out", path, inputs.map(PathBuf::as_path))?;
     }
+    let ids = excluded_ids(arguments)?;
+    let exclude: IdSet = ids.iter().map(String::as_str).collect();
     let query = Query {
         model: &model,
         rule: arguments.rule.as_deref(),
@@ -89,7 +96,7 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
         seed: arguments.seed,
         id: arguments.id.as_deref(),
         features: arguments.probabilities.as_deref().or(arguments.features.as_deref()),
-        exclude: None,
+        exclude: Some(&exclude),
         are_probabilities: arguments.probabilities.is_some(),
     };
     let rule = query.rule().map_err(|fault| match arguments.rule {
@@ -112,14 +119,33 @@ pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
         true
     };
     let (chosen, rule) = query.select(&pool, threads, &on_rows)?;
+    let mut seen = 0;
     if let Ok(held) = progress.lock() {
         held.0.done();
+        seen = held.1 / passes;
     }
     if let Some((path, write)) = write {
         querist_ledger::write_atomic(path, &write(&chosen.drawn)?)
             .map_err(|error| anyhow!("the rows were not written: {error}"))?;
     }
-    Ok(Output::done(describe(arguments, &chosen, &rule.name())))
+    let mut results = PrintedResults::default();
+    report_excluded(arguments, &mut results, ids.len(), seen.saturating_sub(chosen.rows));
+    Ok(Output::done(describe(arguments, results, &chosen, &rule.name())))
+}
+
+/// Reads the ids of `--exclude`.
+fn excluded_ids(arguments: &SelectArgs) -> Result<Vec<String>> {
+    let Some(path) = &arguments.exclude else { return Ok(vec![]) };
+    read_ids(path, arguments.id.as_deref()).map_err(|error| anyhow!("--exclude {error:#}"))
+}
+
+/// Reports how many rows of the pool `--exclude` named.
+fn report_excluded(arguments: &SelectArgs, results: &mut PrintedResults, ids: usize, excluded: u64) {
+    let Some(path) = &arguments.exclude else { return };
+    results.count("excluded", "rows excluded", excluded);
+    if 0 < ids && excluded == 0 {
+        results.remarks.push(format!("the pool has none of the ids in {}", path.display()));
+    }
 }
 
 /// Reads the model, or makes that of a column of probabilities.
@@ -171,8 +197,7 @@ fn object(index: usize, drawn: &SelectedRow) -> Value {
            "probability": number(*probability), "inclusion": number(*inclusion)})
 }
 
-fn describe(arguments: &SelectArgs, chosen: &Chosen, rule: &str) -> String {
-    let mut results = PrintedResults::default();
+fn describe(arguments: &SelectArgs, mut results: PrintedResults, chosen: &Chosen, rule: &str) -> String {
     results.count("rows", "rows in the pool", chosen.rows);
     results.number("sum_u", "sum of U", chosen.sum);
     results.number("mean_u", "mean of U", chosen.mean());

@@ -71,6 +71,8 @@ pub(crate) enum MissingName {
     Zero,
     /// Read a missing number as the mean of its column
     Mean,
+    /// As mean, with a feature for each column that has missing cells; new categories share it
+    Indicator,
 }
 
 impl From<MissingName> for Missing {
@@ -79,6 +81,7 @@ impl From<MissingName> for Missing {
             MissingName::Error => Missing::Error,
             MissingName::Zero => Missing::Zero,
             MissingName::Mean => Missing::Mean,
+            MissingName::Indicator => Missing::Indicator,
         }
     }
 }

@@ -85,7 +85,7 @@ impl PoolLayout {
 impl PlainColumns {
     fn of(recipe: &PoolEncoder, position: impl Fn(&str) -> Option<usize>) -> Option<Self> {
         let encoder = &recipe.encoder;
-        if encoder.kernel.is_some() {
+        if encoder.kernel.is_some() || !encoder.indicators.is_empty() {
             return None;
         }
         let steps = encoder.plan().into_steps();

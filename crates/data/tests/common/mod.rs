@@ -43,6 +43,7 @@ pub(crate) fn options(words: &str) -> ReadOptions {
             "number" => options.required_labels = RequiredLabels::Number,
             "zero" => options.missing = Missing::Zero,
             "mean" => options.missing = Missing::Mean,
+            "indicator" => options.missing = Missing::Indicator,
             "standardize" => options.standardize = true,
             "no-header" => options.table.no_header = true,
             "sheet" => options.table.sheet = Some(value.to_owned()),

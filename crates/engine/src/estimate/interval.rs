@@ -49,10 +49,14 @@ impl Spread {
 
     /// Returns Hall's interval (1992): the studentized mean, transformed to remove its skewness.
     pub(super) fn skewed(&self, mean: f64, confidence: f64) -> (f64, f64) {
+        self.skewed_to(mean, self.quantile(confidence))
+    }
+
+    /// Returns Hall's interval with its ends at this number of standard deviations.
+    pub(super) fn skewed_to(&self, mean: f64, t: f64) -> (f64, f64) {
         let variance = self.variance + self.largest.powi(2);
         let third = self.skewness * self.variance.powf(1.5) + self.largest.powi(3) * self.skewness.signum();
         let (error, skewness) = (variance.sqrt(), third / variance.powf(1.5));
-        let t = self.quantile(confidence);
         let unbent = |x: f64| {
             // The transformation is negligible where rounding would swamp it.
             if skewness.abs() < 1e-6 {

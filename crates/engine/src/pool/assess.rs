@@ -2,13 +2,14 @@
 
 use super::RefitPool;
 use super::crossfit::CrossFit;
+use super::regression::Regression;
 use crate::coin::Coin;
 use crate::estimate::{
     ClassScores, ClippedMean, DrawProbability, Estimate, Estimator, Invalid, Judgement, LossMatrix, Range,
     ReliabilityBin, ScoreTests,
 };
 use crate::rows::Rows;
-use crate::stop::{Better, Progress, Reading};
+use crate::stop::{Progress, Reading};
 use std::fmt::{self, Display};
 
 /// The performance of a fitting learner on its pool, by the labels it asked for. Every answer is judged by a fit
@@ -17,8 +18,10 @@ use std::fmt::{self, Display};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Assessment {
-    /// Accuracy, or the mean loss for numbers.
+    /// Accuracy, or the mean squared error for numbers.
     pub score: Estimate,
+    /// R² for numbers; `None` for classes, and if all labels are equal.
+    pub regression: Option<Regression>,
     /// The mean loss of a classifier; `None` for numbers, and without the pool's rows.
     pub loss: Option<Estimate>,
     /// The mean loss, clipped: for numbers at a multiple of the median, for a classifier at the loss of a probability of
@@ -76,15 +79,12 @@ const MIN_SAMPLED_ROWS: usize = 1024;
 impl Assessment {
     /// Returns the progress that advice on stopping is based on.
     pub fn progress(&self) -> Progress<'_> {
-        let (name, better) = if self.is_accuracy { ("accuracy", Better::Higher) } else { ("the loss", Better::Lower) };
-        Progress {
-            labels: self.readings.len(),
-            name,
-            better,
-            score: Some(&self.score),
-            classes: &self.classes,
-            readings: &self.readings,
+        let labels = self.readings.len();
+        if self.is_accuracy {
+            let accuracy = Progress::of_accuracy(labels, Some(&self.score), &self.readings);
+            return Progress { classes: &self.classes, ..accuracy };
         }
+        Progress::of_r_squared(labels, self.regression.as_ref())
     }
 }
 
@@ -105,6 +105,7 @@ impl RefitPool {
         let classes = evidence.classes(&judged, tests.as_ref()).map_err(NotAssessed::Draws)?;
         Ok(Assessment {
             score: evidence.score_of_fitted_model(score, &judged, &fitted),
+            regression: evidence.regression(&judged, &fitted),
             loss: loss.map(|loss| evidence.loss_of_fitted_model(loss, &judged, &fitted, f64::INFINITY)),
             clipped_loss: evidence.clipped_loss(&judged, &fitted, rows.map(|rows| (&models, rows))),
             classes: evidence.classes_of_fitted_model(&classes, &judged, &fitted),

@@ -41,7 +41,7 @@ enum CandidateFit {
 #[derive(Debug)]
 struct KernelFit {
     map: Arc<KernelMap>,
-    features: Arc<KernelFeatures>,
+    features: KernelFeatures,
     refit: Refit,
 }
 
@@ -239,7 +239,7 @@ impl CandidateFit {
 
 impl KernelFit {
     fn new(map: KernelMap, linear: &Refit) -> Self {
-        let features = Arc::new(map.prepare());
+        let features = map.prepare();
         let wide = features.dim() + features.landmarks();
         Self { map: Arc::new(map), features, refit: linear.like(Rows::Dense(DenseRows::new(wide))) }
     }

@@ -78,7 +78,7 @@ impl Evidence<'_> {
 
 impl RefitPool {
     /// Returns the judgments of all draws by cross-fitted models of some of them, and of the seed labels.
-    fn judgements_of_members(&self, members: &[usize]) -> Vec<Judgement> {
+    pub(super) fn judgements_of_members(&self, members: &[usize]) -> Vec<Judgement> {
         let mut only = vec![1.0; self.answers.seed_labels];
         only.resize(self.answers.weights.len(), 0.0);
         for member in members {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::linear::Linear;
-use crate::rows::kernel::{KernelFeatures, KernelMap};
+use crate::rows::kernel::{KernelFeatures, KernelMap, Similarities};
 
 /// A kernel model whose parameters no longer change.
 ///
@@ -17,7 +17,7 @@ pub struct KernelScorer {
     /// α, landmark by landmark.
     alpha: Vec<f64>,
     map: Arc<KernelMap>,
-    features: Arc<KernelFeatures>,
+    similarities: Arc<Similarities>,
 }
 
 /// The number of rows whose similarities are computed together.
@@ -28,11 +28,17 @@ impl KernelScorer {
     ///
     /// # Panics
     /// If there are not as many parameters as the features need.
-    pub fn new(map: &Arc<KernelMap>, features: &Arc<KernelFeatures>, outputs: usize, theta: &[f64]) -> Self {
+    pub fn new(map: &Arc<KernelMap>, features: &KernelFeatures, outputs: usize, theta: &[f64]) -> Self {
         let model = Linear { outputs, intercept: true };
         let (own, kernel) = theta.split_at(model.parameters(features.dim()));
         let alpha = features.weights_of_similarities(kernel, outputs);
-        Self { model, theta: own.to_vec(), alpha, map: Arc::clone(map), features: Arc::clone(features) }
+        Self {
+            model,
+            theta: own.to_vec(),
+            alpha,
+            map: Arc::clone(map),
+            similarities: Arc::clone(features.similarities()),
+        }
     }
 
     /// Creates a scorer from saved parameters: the intercepts and the weights of features, and α. Returns `None` if there are not
@@ -40,8 +46,8 @@ impl KernelScorer {
     pub fn from_weights(map: KernelMap, outputs: usize, theta: Vec<f64>, alpha: Vec<f64>) -> Option<Self> {
         let model = Linear { outputs, intercept: true };
         let fits = theta.len() == model.parameters(map.dim()) && alpha.len() == map.landmarks() * outputs;
-        let features = Arc::new(map.prepare());
-        fits.then(|| Self { model, theta, alpha, map: Arc::new(map), features })
+        let similarities = Arc::new(map.similarities());
+        fits.then(|| Self { model, theta, alpha, map: Arc::new(map), similarities })
     }
 
     /// Returns the landmarks.
@@ -56,7 +62,7 @@ impl KernelScorer {
 
     /// Returns the number of features.
     pub fn dim(&self) -> usize {
-        self.features.dim()
+        self.similarities.dim()
     }
 
     /// Returns the intercepts and the weights of the row's own features.
@@ -76,18 +82,18 @@ impl KernelScorer {
 
     /// Writes the scores of rows stored contiguously, bit-identical to those of single rows.
     pub(super) fn scores_of_dense(&self, values: &[f32], out: &mut [f64]) {
-        let (dim, outputs, landmarks) = (self.dim(), self.outputs(), self.features.landmarks());
+        let (dim, outputs, landmarks) = (self.dim(), self.outputs(), self.similarities.landmarks());
         let rows = out.len() / outputs;
         assert_eq!(values.len(), rows * dim, "as many features and scores as rows have");
         let mut similarities = vec![0.0; BLOCK.min(rows) * landmarks];
         let blocks = values.chunks(BLOCK * dim.max(1)).zip(out.chunks_mut(BLOCK * outputs));
         for (values, out) in blocks {
             let similarities = &mut similarities[..out.len() / outputs * landmarks];
-            self.features.similarities(values, similarities);
+            self.similarities.of_rows(values, similarities);
             let each = values.chunks_exact(dim).zip(similarities.chunks_exact(landmarks));
             for ((x, similarities), out) in each.zip(out.chunks_exact_mut(outputs)) {
                 self.model.scores(&self.theta, x, out);
-                self.features.add_products(similarities, &self.alpha, out);
+                self.similarities.add_products(similarities, &self.alpha, out);
             }
         }
     }

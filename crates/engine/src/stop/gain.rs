@@ -69,7 +69,7 @@ impl Gain {
 }
 
 /// The extrapolation of a score: learning curves a + b/mᶜ of the mean loss, fitted to its readings, one for each c.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
     labels: usize,
     better: Better,
@@ -89,12 +89,25 @@ impl Outlook {
         Some(Self { labels: readings.len(), better, slopes })
     }
 
+    /// Extrapolates a score that is higher for better models from its estimated gain between two numbers of labels.
+    pub(crate) fn of_gain(gain: &Estimate, fewer: usize, labels: usize) -> Self {
+        let slopes = EXPONENTS.map(|exponent| {
+            let drop = (fewer as f64).powf(-exponent) - (labels as f64).powf(-exponent);
+            Slope { value: gain.value / drop, low: gain.low / drop, high: gain.high / drop }
+        });
+        Self { labels, better: Better::Higher, slopes }
+    }
+
     /// Returns the gain expected from `batch` further labels.
     pub fn gain(&self, batch: usize) -> Gain {
         let mut gain = Gain { value: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
         for (exponent, slope) in EXPONENTS.into_iter().zip(self.slopes) {
             let at = |labels: usize| (labels as f64).powf(-exponent);
             let drop = at(self.labels) - at(self.labels + batch);
+            if drop == 0.0 {
+                // No more labels change nothing, even if nothing bounds the slope.
+                return Gain { value: 0.0, low: 0.0, high: 0.0 };
+            }
             gain.low = gain.low.min(slope.low * drop);
             gain.high = gain.high.max(slope.high * drop);
             if exponent == PARAMETRIC {
@@ -137,7 +150,7 @@ impl Outlook {
 }
 
 /// b of a + b/mᶜ, with its interval.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Slope {
     value: f64,
     low: f64,

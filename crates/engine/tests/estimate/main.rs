@@ -6,6 +6,7 @@ mod missing_rows;
 #[path = "../common/record.rs"]
 mod record;
 mod random_twin;
+mod regression;
 mod runs;
 mod sampled_pool;
 mod score_tests;

@@ -51,6 +51,20 @@ fn each_rule_gives_a_reason() {
     assert!(!StopRule::Target(9.0).advise(&Progress { score: None, ..loss }).stop);
 }
 
+/// Advice on numbers is about R², and no sentence speaks of a negative improvement.
+#[test]
+fn advice_on_numbers_is_about_r_squared() {
+    let score = Estimate { value: 0.6, low: 0.55, high: 0.65, ..estimate(0.5, 0.7) };
+    let open = Estimate { low: f64::NEG_INFINITY, ..estimate(f64::NEG_INFINITY, 0.7) };
+    let progress = |score| Progress { score: Some(score), ..Progress::of_r_squared(120, None) };
+    let target = StopRule::Target(0.5).advise(&progress(&score));
+    assert!(target.stop && target.why.starts_with("R² is at least 0.5 with 97.5 % confidence"), "{target:?}");
+    let unknown = StopRule::Target(0.5).advise(&progress(&open));
+    assert_eq!(unknown.why, "these labels do not bound R², so the target is not shown to be reached");
+    let gain = StopRule::Gain { batch: 50, below: 0.01 };
+    assert_eq!(gain.advise(&progress(&score)).why, "too few labels to say what 50 more would do for R²");
+}
+
 #[test]
 fn no_rule_stops_on_an_estimate_with_a_warning() {
     let readings = exact((0..400).map(|_| 0.1));

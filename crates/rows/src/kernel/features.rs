@@ -1,6 +1,7 @@
 //! Kernel features of rows, and the similarities that they are made of.
 
 use std::num::NonZero;
+use std::sync::Arc;
 use std::thread;
 
 use super::whitening;
@@ -10,14 +11,20 @@ use crate::numbers::Numbers;
 use crate::rows::DenseRows;
 use crate::simd::{LANES, dispatch};
 
-/// A map with the factor of its landmarks.
+/// The similarities of rows to landmarks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KernelFeatures {
+pub struct Similarities {
     dim: usize,
     /// The landmarks in groups of [`LANES`], a group feature by feature; the last group is filled with zeros.
     groups: Vec<f64>,
     norms: Vec<f64>,
     rate: f64,
+}
+
+/// A map with the factor of its landmarks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelFeatures {
+    similarities: Arc<Similarities>,
     /// √V·L⁻¹, column by column.
     whitening: Vec<f64>,
 }
@@ -27,78 +34,39 @@ const ROWS_PER_THREAD: usize = 1024;
 /// The number of rows whose similarities are computed together, while a group of landmarks is in registers.
 const ROWS: usize = 4;
 
-impl KernelFeatures {
-    /// Prepares landmarks with `dim` features each, for the kernel e^(−rate·‖x − z‖²) and kernel features of this scale.
-    pub(super) fn new(dim: usize, landmarks: &[f32], rate: f64, scale: f64) -> Self {
-        let count = landmarks.len() / dim;
+impl Similarities {
+    /// Prepares landmarks with `dim` features each, for the kernel e^(−rate·‖x − z‖²).
+    pub(super) fn new(dim: usize, landmarks: &[f32], rate: f64) -> Self {
         let norms = landmarks.chunks_exact(dim).map(Features::norm_squared).collect();
-        let mut features = Self { dim, groups: grouped(dim, landmarks), norms, rate, whitening: vec![] };
-        let mut matrix = vec![0.0; count * count];
-        features.similarities(landmarks, &mut matrix);
-        features.whitening = whitening(&mut matrix, count, scale);
-        features
+        Self { dim, groups: grouped(dim, landmarks), norms, rate }
     }
 
-    /// Returns the number of features of a row without its kernel features.
+    /// Returns the number of features of a row.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Returns the number of kernel features.
+    /// Returns the number of landmarks.
     pub fn landmarks(&self) -> usize {
         self.norms.len()
     }
 
-    /// Returns rows with their own features, followed by their kernel features. Threads do not change the result.
-    pub fn extend(&self, rows: &DenseRows) -> DenseRows {
-        let wide = self.dim + self.norms.len();
-        let mut values = vec![0.0; rows.len() * wide];
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let share = rows.len().div_ceil(threads).max(ROWS_PER_THREAD);
-        thread::scope(|scope| {
-            let parts = values.chunks_mut(share * wide).zip(rows.values().chunks(share * self.dim));
-            for (out, x) in parts {
-                if rows.len() <= share {
-                    self.extend_rows(x, out);
-                } else {
-                    scope.spawn(move || self.extend_rows(x, out));
-                }
-            }
-        });
-        DenseRows::from_numbers(wide, Numbers::from(values)).unwrap_or_else(|| DenseRows::new(wide))
-    }
-
-    /// Writes the features and kernel features of rows that are stored contiguously.
-    pub fn extend_rows(&self, rows: &[f32], out: &mut [f32]) {
-        let count = self.norms.len();
-        let (mut similarities, mut features) = (vec![0.0; count], vec![0.0; count]);
-        for (x, out) in rows.chunks_exact(self.dim).zip(out.chunks_exact_mut(self.dim + count)) {
-            let (own, kernel) = out.split_at_mut(self.dim);
-            own.copy_from_slice(x);
-            self.similarities(x, &mut similarities);
-            self.whiten(&similarities, &mut features);
-            for (out, value) in kernel.iter_mut().zip(&features) {
-                *out = *value as f32;
-            }
-        }
-    }
-
     /// Computes the similarities of rows to all landmarks, row by row. Those of a row do not depend on the others.
-    pub fn similarities(&self, rows: &[f32], out: &mut [f64]) {
+    pub fn of_rows(&self, rows: &[f32], out: &mut [f64]) {
         let count = self.norms.len();
         let blocks = rows.chunks(ROWS * self.dim).zip(out.chunks_mut(ROWS * count));
         for (rows, out) in blocks {
             if rows.len() == ROWS * self.dim {
-                self.similarities_of_block::<ROWS>(rows, out);
+                self.of_block::<ROWS>(rows, out);
             } else {
                 for (x, out) in rows.chunks_exact(self.dim).zip(out.chunks_exact_mut(count)) {
-                    self.similarities_of_block::<1>(x, out);
+                    self.of_block::<1>(x, out);
                 }
             }
         }
     }
 
-    fn similarities_of_block<const N: usize>(&self, rows: &[f32], out: &mut [f64]) {
+    fn of_block<const N: usize>(&self, rows: &[f32], out: &mut [f64]) {
         let (dim, count, rate) = (self.dim, self.norms.len(), self.rate);
         let (groups, norms) = (&self.groups[..], &self.norms[..]);
         let x: [&[f32]; N] = std::array::from_fn(|row| &rows[row * dim..(row + 1) * dim]);
@@ -117,6 +85,80 @@ impl KernelFeatures {
                 }
             },
         );
+    }
+
+    /// Adds the products of the similarities of a row with weights, `out.len()` numbers for each landmark.
+    pub fn add_products(&self, similarities: &[f64], weights: &[f64], out: &mut [f64]) {
+        if let [score] = out {
+            *score += dot(similarities, weights);
+            return;
+        }
+        let outputs = out.len();
+        for (similarity, weights) in similarities.iter().zip(weights.chunks_exact(outputs)) {
+            for (score, weight) in out.iter_mut().zip(weights) {
+                *score += similarity * weight;
+            }
+        }
+    }
+}
+
+impl KernelFeatures {
+    /// Factors the similarities of these landmarks. Kernel features have this scale.
+    pub(super) fn new(similarities: Similarities, landmarks: &[f32], scale: f64) -> Self {
+        let count = similarities.landmarks();
+        let mut matrix = vec![0.0; count * count];
+        similarities.of_rows(landmarks, &mut matrix);
+        let whitening = whitening(&mut matrix, count, scale);
+        Self { similarities: Arc::new(similarities), whitening }
+    }
+
+    /// Returns the similarities that the features are made of.
+    pub fn similarities(&self) -> &Arc<Similarities> {
+        &self.similarities
+    }
+
+    /// Returns the number of features of a row without its kernel features.
+    pub fn dim(&self) -> usize {
+        self.similarities.dim
+    }
+
+    /// Returns the number of kernel features.
+    pub fn landmarks(&self) -> usize {
+        self.similarities.landmarks()
+    }
+
+    /// Returns rows with their own features, followed by their kernel features. Threads do not change the result.
+    pub fn extend(&self, rows: &DenseRows) -> DenseRows {
+        let (dim, wide) = (self.dim(), self.dim() + self.landmarks());
+        let mut values = vec![0.0; rows.len() * wide];
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let share = rows.len().div_ceil(threads).max(ROWS_PER_THREAD);
+        thread::scope(|scope| {
+            let parts = values.chunks_mut(share * wide).zip(rows.values().chunks(share * dim));
+            for (out, x) in parts {
+                if rows.len() <= share {
+                    self.extend_rows(x, out);
+                } else {
+                    scope.spawn(move || self.extend_rows(x, out));
+                }
+            }
+        });
+        DenseRows::from_numbers(wide, Numbers::from(values)).unwrap_or_else(|| DenseRows::new(wide))
+    }
+
+    /// Writes the features and kernel features of rows that are stored contiguously.
+    pub fn extend_rows(&self, rows: &[f32], out: &mut [f32]) {
+        let (dim, count) = (self.dim(), self.landmarks());
+        let (mut similarities, mut features) = (vec![0.0; count], vec![0.0; count]);
+        for (x, out) in rows.chunks_exact(dim).zip(out.chunks_exact_mut(dim + count)) {
+            let (own, kernel) = out.split_at_mut(dim);
+            own.copy_from_slice(x);
+            self.similarities.of_rows(x, &mut similarities);
+            self.whiten(&similarities, &mut features);
+            for (out, value) in kernel.iter_mut().zip(&features) {
+                *out = *value as f32;
+            }
+        }
     }
 
     /// Computes √V·L⁻¹k.
@@ -138,7 +180,7 @@ impl KernelFeatures {
 
     /// Turns weights of kernel features into those of similarities, `outputs` numbers for each landmark: √V·L⁻ᵀw.
     pub fn weights_of_similarities(&self, weights: &[f64], outputs: usize) -> Vec<f64> {
-        let count = self.norms.len();
+        let count = self.landmarks();
         let mut found = vec![0.0; weights.len()];
         for (index, found) in found.chunks_exact_mut(outputs).enumerate() {
             let column = &self.whitening[index * count + index..(index + 1) * count];
@@ -149,20 +191,6 @@ impl KernelFeatures {
             }
         }
         found
-    }
-
-    /// Adds the products of the similarities of a row with weights, `out.len()` numbers for each landmark.
-    pub fn add_products(&self, similarities: &[f64], weights: &[f64], out: &mut [f64]) {
-        if let [score] = out {
-            *score += dot(similarities, weights);
-            return;
-        }
-        let outputs = out.len();
-        for (similarity, weights) in similarities.iter().zip(weights.chunks_exact(outputs)) {
-            for (score, weight) in out.iter_mut().zip(weights) {
-                *score += similarity * weight;
-            }
-        }
     }
 }
 

@@ -20,6 +20,7 @@ use super::location::{self, Moved};
 use crate::build;
 use crate::error::{Context, Result, bail};
 use crate::files::FileSettings;
+use crate::scored_pool;
 use crate::settings::LearnerSettings;
 use crate::start::{StartData, StartFound};
 use crate::written::Written;
@@ -315,6 +316,13 @@ pub fn note_columns(ledger: &mut Ledger, items: &Items) -> Result<()> {
 /// Returns the header of a labeling ledger.
 pub fn header(ledger: &Ledger) -> Result<SessionHeader> {
     let value: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
+    if value["command"] == scored_pool::COMMAND {
+        bail!(
+            "{}: the ledger of `querist.Pool` in Python, not of `querist label`\n  open it with \
+             querist.Pool(…, ledger=…), or use `querist report`",
+            ledger.path().display()
+        );
+    }
     if value["command"] != "label" {
         let command = value["command"].as_str().unwrap_or("another command").to_owned();
         bail!("{}: the ledger of `querist {command}`, not of `querist label`", ledger.path().display());

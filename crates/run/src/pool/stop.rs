@@ -12,11 +12,9 @@ pub const GAIN: f64 = 0.002;
 pub fn check(rule: &StopRule, labels: Labels) -> Result<()> {
     match rule {
         StopRule::Any(rules) => rules.iter().try_for_each(|rule| check(rule, labels)),
-        StopRule::Target(_) if labels == Labels::Numbers => {
-            bail!("--stop target= is of accuracy, and the labels are numbers; there is gain=NUMBER")
-        }
         StopRule::Target(target) if !(0.0 < *target && *target <= 1.0) => {
-            bail!("--stop target={target}: accuracy is at most 1, need 0 < target <= 1")
+            let score = if labels == Labels::Numbers { "R²" } else { "accuracy" };
+            bail!("--stop target={target}: {score} is at most 1, need 0 < target <= 1")
         }
         _ => Ok(()),
     }

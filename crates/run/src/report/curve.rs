@@ -2,6 +2,7 @@
 
 use crate::event::Sums;
 use crate::history::History;
+use crate::scored_pool;
 use querist_report::{Axis, Color, SeriesMark};
 use serde_json::Value;
 
@@ -15,6 +16,7 @@ pub(super) fn learning_curve(history: &History) -> Shown {
     match history.header["command"].as_str() {
         Some("label") => estimated(history),
         Some("pool") => tested(history),
+        Some(scored_pool::COMMAND) => scored(history),
         _ => progressive(history),
     }
 }
@@ -80,6 +82,22 @@ fn estimated(history: &History) -> Shown {
     if history.draw() == Some("top") {
         return Err("Draws of `--draw top` have no probabilities, so nothing can be estimated from them.".to_owned());
     }
+    let score = if history.classes.is_empty() { "estimated mean squared error" } else { "estimated accuracy" };
+    measured(history, "The score on the pool, estimated from the queried labels, with 95 % intervals.", score)
+}
+
+/// Returns the curve of a pool that a program scored.
+fn scored(history: &History) -> Shown {
+    if history.measured.is_empty() && !history.labels.is_empty() {
+        return Err("Some rows were drawn without predictions, so there is no accuracy to show.".to_owned());
+    }
+    let caption = "The accuracy on the pool of the predictions that were passed with each draw, averaged over the draws \
+                   so far, with 95 % intervals. For that of the last predictions, use `pool.estimate`.";
+    measured(history, caption, "progressive accuracy")
+}
+
+/// Returns the curve of recorded estimates.
+fn measured(history: &History, caption: &str, score: &str) -> Shown {
     if history.measured.len() < 2 {
         return Err("There are too few labels to estimate from.".to_owned());
     }
@@ -87,10 +105,9 @@ fn estimated(history: &History) -> Shown {
         history.measured.iter().map(|point| (point.0, of(point))).collect()
     };
     let lows = history.measured.iter().map(|point| point.2).collect();
-    let score = if history.classes.is_empty() { "estimated loss" } else { "estimated accuracy" };
     Ok(one_panel(
         TITLE,
-        "The score on the pool, estimated from the queried labels, with 95 % intervals.",
+        caption,
         Axis::new("labels"),
         Axis::new(score),
         vec![

@@ -1,6 +1,7 @@
 //! The reliability of a model's probabilities.
 
 use crate::history::History;
+use crate::scored_pool;
 use querist_report::{Axis, Color, SeriesMark};
 
 use super::plot::{Points, Shown, line, one_panel};
@@ -12,6 +13,9 @@ pub(super) fn reliability(history: &History) -> Shown {
     let bins = &history.reliability;
     if history.header["command"] == "stream" {
         return Err("Reliability is estimated for pools and labeling sessions.".to_owned());
+    }
+    if history.header["command"] == scored_pool::COMMAND {
+        return Err("The predictions for the rows that were not drawn are not in the ledger.".to_owned());
     }
     if history.classes.is_empty() {
         return Err("The labels are numbers.".to_owned());

@@ -1,6 +1,7 @@
 //! The table of a run's settings and results.
 
 use crate::history::History;
+use crate::scored_pool;
 use crate::text::grouped;
 use querist_report::html::PageBlock;
 use serde_json::{Value, json};
@@ -60,8 +61,13 @@ fn number(value: &Value) -> String {
 /// Returns the table, with the numbers of `considered` items and `asked` labels.
 pub(super) fn table(history: &History, considered: u64, asked: u64) -> PageBlock {
     let mut lines = TableRows::default();
-    of_data(&mut lines, history);
-    of_learner(&mut lines, history);
+    let is_scored = history.header["command"] == scored_pool::COMMAND;
+    if is_scored {
+        of_scored_pool(&mut lines, &history.header);
+    } else {
+        of_data(&mut lines, history);
+        of_learner(&mut lines, history);
+    }
     if 0 < considered {
         lines.push("items considered", grouped(considered));
     }
@@ -70,10 +76,28 @@ pub(super) fn table(history: &History, considered: u64, asked: u64) -> PageBlock
     match &history.finished {
         Some(end) => of_end(&mut lines, end),
         None if history.header["command"] == "label" => of_session(&mut lines, history),
+        None if is_scored => of_predictions(&mut lines, history),
         None => lines.push("ended", "not yet: results are recorded at the end of the run"),
     }
     let header = vec!["what".to_owned(), "value".to_owned()];
     PageBlock::Table { header, rows: lines.0, caption: String::new() }
+}
+
+/// Appends the settings of a pool that a program scores.
+fn of_scored_pool(lines: &mut TableRows, header: &Value) {
+    lines.push("program", "querist.Pool in Python");
+    lines.push_value("rows in the pool", &header["rows"]);
+    for (key, what) in [("rule", "rule"), ("cold_start", "cold start"), ("precision", "wanted precision")] {
+        lines.push_value(what, &header[key]);
+    }
+    lines.push_value("seed", &header["seed"]);
+}
+
+/// Appends the accuracy of the predictions that were passed with each draw.
+fn of_predictions(lines: &mut TableRows, history: &History) {
+    let Some((_, value, low, high)) = history.measured.last().copied() else { return };
+    let ends = json!({"value": value, "low": low, "high": high});
+    lines.push("accuracy of the predictions at each draw", with_ends(&ends, "value"));
 }
 
 fn of_data(lines: &mut TableRows, history: &History) {
@@ -143,7 +167,7 @@ fn of_learner(lines: &mut TableRows, history: &History) {
 /// Appends the last estimate of a labeling session.
 fn of_session(lines: &mut TableRows, history: &History) {
     let Some((labels, value, low, high)) = history.measured.last().copied() else { return };
-    let score = if history.classes.is_empty() { "loss" } else { "accuracy" };
+    let score = if history.classes.is_empty() { "mean squared error" } else { "accuracy" };
     let [value, low, high] = [value, low, high].map(querist_render::number::json);
     let ends = json!({"value": value, "low": low, "high": high});
     let what = format!("estimated {score} on the pool, from {} labels", grouped(labels as u64));
@@ -199,10 +223,15 @@ fn of_test(lines: &mut TableRows, test: &Value) {
 fn with_ends(score: &Value, key: &str) -> String {
     match &score[key] {
         Value::Null => "unknown".to_owned(),
-        value if is_unbounded(score) => {
-            format!("{} (at least {}; no upper bound)", number(value), number(&score["low"]))
+        value => {
+            let [value, low, high] = [value, &score["low"], &score["high"]].map(number);
+            match (score["low"] == "-inf", is_unbounded(score)) {
+                (false, false) => format!("{value} ({low} to {high})"),
+                (false, true) => format!("{value} (at least {low}; no upper bound)"),
+                (true, false) => format!("{value} (at most {high}; no lower bound)"),
+                (true, true) => format!("{value} (no bounds)"),
+            }
         }
-        value => format!("{} ({} to {})", number(value), number(&score["low"]), number(&score["high"])),
     }
 }
 
@@ -215,11 +244,17 @@ fn is_unbounded(score: &Value) -> bool {
 fn of_estimate(lines: &mut TableRows, end: &Value) {
     let estimate = &end["estimate"];
     let Some(key) = ["accuracy", "loss"].into_iter().find(|key| !estimate[key].is_null()) else { return };
-    lines.push(format!("estimated {key} on the pool"), with_ends(estimate, key));
+    // Ledgers of earlier versions have no R².
+    if !estimate["r_squared"].is_null() {
+        lines.push("estimated R² on the pool", with_ends(&estimate["r_squared"], "value"));
+    }
+    let is_number = key == "loss";
+    let what = if is_number { "estimated mean squared error" } else { "estimated accuracy on the pool" };
+    lines.push(what, with_ends(estimate, key));
     if !estimate["mean_loss"].is_null() {
         lines.push("estimated mean loss", with_ends(&estimate["mean_loss"], "value"));
     }
-    let (loss, clipped) = (if key == "loss" { estimate } else { &estimate["mean_loss"] }, &estimate["clipped_loss"]);
+    let (loss, clipped) = (if is_number { estimate } else { &estimate["mean_loss"] }, &estimate["clipped_loss"]);
     if is_unbounded(loss) && !clipped.is_null() {
         lines.push(format!("mean loss clipped at {}", number(&clipped["limit"])), with_ends(clipped, "value"));
     }
@@ -231,13 +266,14 @@ fn of_estimate(lines: &mut TableRows, end: &Value) {
     }
     lines.push_value("notes", &estimate["warning"]);
     let twin = &end["twin"];
+    let from = if is_number { "mean squared error from" } else { "from" };
     if !twin[key].is_null() {
-        lines.push(format!("from {} random labels", number(&twin["labels"])), with_ends(twin, key));
+        lines.push(format!("{from} {} random labels", number(&twin["labels"])), with_ends(twin, key));
     }
     let equal = &twin["at_equal_labels"];
     if !equal[key].is_null() {
         lines.push(
-            format!("from {} random labels", number(&end["asked"])),
+            format!("{from} {} random labels", number(&end["asked"])),
             format!("{}, extrapolated", with_ends(equal, key)),
         );
     }

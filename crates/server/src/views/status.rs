@@ -90,6 +90,7 @@ fn accuracy_estimate(catalog: &Catalog, assessment: &Assessment) -> AccuracyEsti
         anytime_high: score.anytime.and_then(|ends| finite(ends.1)),
         effective_n: finite(score.effective_n),
         warning: score.warning.map(|warning| warning.to_string()),
+        r_squared: assessment.regression.as_ref().map(|regression| interval(&regression.r_squared)),
         mean_loss: assessment.loss.as_ref().map(interval),
         clipped_loss: assessment.clipped_loss.as_ref().map(clipped_loss),
         classes: class_scores(catalog, &assessment.classes),

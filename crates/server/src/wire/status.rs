@@ -71,7 +71,8 @@ pub(crate) struct AnnotatorCount {
     pub(crate) answered: usize,
 }
 
-/// The estimated accuracy on all items, with a fixed-sample and an anytime-valid interval.
+/// The estimated accuracy on all items, with a fixed-sample and an anytime-valid interval. For numbers, `accuracy` is the
+/// mean squared error.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AccuracyEstimate {
     pub(crate) accuracy: Option<f64>,
@@ -82,6 +83,8 @@ pub(crate) struct AccuracyEstimate {
     /// The effective sample size.
     pub(crate) effective_n: Option<f64>,
     pub(crate) warning: Option<String>,
+    /// R² on all items; null for classes.
+    pub(crate) r_squared: Option<IntervalReply>,
     pub(crate) mean_loss: Option<IntervalReply>,
     /// The mean of losses that are clipped at a limit, which labels can bound even if the mean loss has no upper end.
     pub(crate) clipped_loss: Option<ClippedLossReply>,

@@ -4,21 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use querist_engine::estimate::Estimate;
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner as _};
 use querist_engine::session::BackgroundFitter;
-use querist_engine::stop::{Needed, Outlook};
+use querist_engine::stop::Needed;
 use querist_ledger::Ledger;
 use querist_run::labeling::answers::AnswerRecord;
 use querist_run::labeling::recorded::RecordedSession;
 use querist_run::labeling::source;
-use querist_run::pilot;
 use querist_run::text::grouped;
+use querist_run::{pilot, scored_pool};
 use querist_theory::bound::BoundInputs;
 use serde_json::{Value, json};
 
 use super::PlanArgs;
 use crate::Output;
-use crate::command::pool::assessment::to_json;
+use crate::command::pool::assessment::{to_json, with_ends};
 use crate::number::{json as number, show};
 use crate::run::progress::Terminal;
 use crate::run::results::PrintedResults;
@@ -34,6 +35,10 @@ pub(super) fn run(arguments: &PlanArgs, path: &Path) -> Result<Output> {
         Some("stream") => stream(arguments, &ledger, &mut results)?,
         Some("pool") => pool(arguments, &ledger, &header, &mut results)?,
         Some("label") => label(arguments, &ledger, &mut results)?,
+        Some(scored_pool::COMMAND) => bail!(
+            "{}: the ledger of `querist.Pool` in Python has no model to forecast with\n  use pool.advice(…) there",
+            path.display()
+        ),
         _ => bail!("{}: the ledger of an unknown command", path.display()),
     }
     let title = format!("Forecast from {}", path.display());
@@ -127,10 +132,10 @@ fn report_gain(
     results: &mut PrintedResults,
 ) -> Result<()> {
     let progress = assessed.progress();
-    let (name, score) = (progress.name, &assessed.score);
+    let (name, score) = (progress.name, progress.score.unwrap_or(&assessed.score));
     let left = askable.saturating_sub(progress.labels);
     results.count("left", "rows left in the pool", left as u64);
-    let Some(outlook) = Outlook::of(progress.readings, progress.better, score.confidence) else {
+    let Some(outlook) = progress.outlook() else {
         let labels = progress.labels;
         bail!(
             "{labels} labels are too few to forecast the effect of {} more on {name}; at least 30 are needed",
@@ -139,21 +144,23 @@ fn report_gain(
     };
     let next = usize::try_from(arguments.next).unwrap_or(usize::MAX).min(left);
     let gain = outlook.gain(next);
-    results.put("estimate", to_json(score, if assessed.is_accuracy { "accuracy" } else { "loss" }));
+    results.put("estimate", to_json(score, if assessed.is_accuracy { "accuracy" } else { "r_squared" }));
     results.put(
         "next",
         json!({"labels": next, "gain": number(gain.value), "low": number(gain.low), "high": number(gain.high)}),
     );
-    let ends = |value: f64, low: f64, high: f64| format!("{} ({} to {})", show(value, 4), show(low, 4), show(high, 4));
-    results.line(&format!("estimated {name} on the pool"), ends(score.value, score.low, score.high));
+    results.line(&format!("estimated {name} on the pool"), with_ends(score));
     let what = format!("expected gain of {} more labels", grouped(next as u64));
-    results.line(&what, ends(gain.value, gain.low, gain.high));
+    results.line(&what, with_ends(&Estimate { value: gain.value, low: gain.low, high: gain.high, ..*score }));
     if (next as u64) < arguments.next {
         results.remarks.push(format!("only {} rows are left", grouped(left as u64)));
     }
     if let Some(target) = arguments.target {
         if assessed.is_accuracy && !(0.0 < target && target <= 1.0) {
             bail!("--target = {target}, need 0 < target <= 1 for an accuracy");
+        }
+        if 1.0 < target {
+            bail!("--target = {target}, need at most 1 for R²");
         }
         report_target(target, outlook.labels_to(target, score, left), name, results);
     }

@@ -42,8 +42,12 @@ pub(super) fn report(
     };
     let key = if assessed.is_accuracy { "accuracy" } else { "loss" };
     let score = &assessed.score;
-    results.line(&format!("estimated {key} on the pool"), with_ends(score));
     let mut estimate = to_json(score, key);
+    if assessed.is_accuracy {
+        results.line("estimated accuracy on the pool", with_ends(score));
+    } else {
+        report_regression(results, &mut estimate, &assessed);
+    }
     report_classifier(results, &mut estimate, &assessed, pool.classes);
     report_clipped_loss(results, &mut estimate, &assessed);
     if !assessed.reliability.is_empty() {
@@ -52,18 +56,18 @@ pub(super) fn report(
     results.put("estimate", estimate);
     let mut twin = assessed.twin.as_ref().map_or_else(|| json!({}), |twin| to_json(twin, key));
     twin["labels"] = assessed.twin_labels.into();
+    // The score of numbers is not in the line above.
+    let from = if assessed.is_accuracy { "from" } else { "mean squared error from" };
     if let Some(score) = &assessed.twin {
-        results.line(&format!("from {} random labels", assessed.twin_labels), with_ends(score));
+        results.line(&format!("{from} {} random labels", assessed.twin_labels), with_ends(score));
     }
     if let Some(score) = &assessed.twin_at_equal_labels {
         twin["at_equal_labels"] = to_json(score, key);
         let labels = assessed.readings.len();
-        results.line(&format!("from {labels} random labels"), format!("{}, extrapolated", with_ends(score)));
+        results.line(&format!("{from} {labels} random labels"), format!("{}, extrapolated", with_ends(score)));
     }
     results.put("twin", twin);
-    if let Some(warning) = &score.warning {
-        results.remarks.push(warning.to_string());
-    }
+    report_warnings(results, &assessed);
     let default = StopRule::Gain { batch: GAIN_BATCH, below: GAIN };
     let mut advice = stop.unwrap_or(&default).advise(&assessed.progress());
     if learner.left() == 0 {
@@ -71,6 +75,31 @@ pub(super) fn report(
     }
     results.put("stop", json!({"advice": if advice.stop { "stop" } else { "go on" }, "why": advice.why}));
     results.line("advice", format!("{}: {}", if advice.stop { "stop" } else { "continue" }, advice.why));
+}
+
+/// Reports the warnings of the scores; those of numbers with the name of the score.
+fn report_warnings(results: &mut PrintedResults, assessed: &Assessment) {
+    let warning = assessed.score.warning.map(|warning| warning.to_string());
+    let r_squared = assessed.regression.and_then(|regression| regression.r_squared.warning);
+    match (r_squared.map(|warning| warning.to_string()), warning) {
+        (Some(one), Some(other)) if one != other => {
+            results.remarks.extend([format!("R²: {one}"), format!("mean squared error: {other}")]);
+        }
+        (None, Some(warning)) if !assessed.is_accuracy => {
+            results.remarks.push(format!("mean squared error: {warning}"));
+        }
+        (one, other) => results.remarks.extend(one.or(other)),
+    }
+}
+
+/// Reports R² and the mean squared error.
+fn report_regression(results: &mut PrintedResults, estimate: &mut Value, assessed: &Assessment) {
+    let r_squared = assessed.regression.map(|regression| regression.r_squared);
+    if let Some(score) = &r_squared {
+        results.line("estimated R² on the pool", with_ends(score));
+    }
+    estimate["r_squared"] = r_squared.map_or(Value::Null, |score| to_json(&score, "value"));
+    results.line("estimated mean squared error", with_ends(&assessed.score));
 }
 
 /// Reports the mean loss of a classifier and the scores of each class.
@@ -142,11 +171,14 @@ fn bin_to_json(bin: &ReliabilityBin) -> Value {
 }
 
 /// Returns an estimate with its interval as text.
-fn with_ends(estimate: &Estimate) -> String {
-    if estimate.high.is_infinite() {
-        return format!("{} (at least {}; no upper bound)", show(estimate.value, 4), show(estimate.low, 4));
+pub(in crate::command) fn with_ends(estimate: &Estimate) -> String {
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(|number| show(number, 4));
+    match (estimate.low.is_finite(), estimate.high.is_finite()) {
+        (true, true) => format!("{value} ({low} to {high})"),
+        (true, false) => format!("{value} (at least {low}; no upper bound)"),
+        (false, true) => format!("{value} (at most {high}; no lower bound)"),
+        (false, false) => format!("{value} (no bounds)"),
     }
-    format!("{} ({} to {})", show(estimate.value, 4), show(estimate.low, 4), show(estimate.high, 4))
 }
 
 /// Returns an estimate as JSON.

@@ -7,7 +7,7 @@ use crate::estimate::{
 };
 use crate::pool::precision::ShareEvidence;
 use crate::rule::Rule;
-use crate::stop::{Advice, Better, Progress, Reading, StopRule};
+use crate::stop::{Advice, Progress, Reading, StopRule};
 
 /// The estimated performance of a model on the whole pool.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +71,18 @@ impl ScoredPool {
     fn progressive_errors(&self) -> Option<Vec<bool>> {
         let draws = self.draws.iter().zip(&self.answers).take(self.n_usable());
         draws.map(|(draw, class)| draw.prediction.as_ref().map(|found| Some(found.class()) != *class)).collect()
+    }
+
+    /// Estimates the accuracy over the pool of the predictions that were current at the draws so far, averaged over those
+    /// draws, after at most this many numbers of answers. It is empty if a row was drawn without a prediction.
+    pub fn progressive_accuracy(&self, points: usize) -> Vec<Estimate> {
+        let Some(wrong) = self.progressive_errors() else { return vec![] };
+        let right: Vec<bool> = wrong.into_iter().map(|wrong| !wrong).collect();
+        let (estimator, draws) = (Estimator::new(self.settings.rows), self.answered_draws().1);
+        let step = right.len().div_ceil(points.max(1)).max(1);
+        let is_shown = |labels: &usize| labels.is_multiple_of(step) || *labels == right.len();
+        let counts = (1..=right.len()).filter(is_shown);
+        counts.filter_map(|labels| estimator.share(&right[..labels], &draws[..labels]).ok()).collect()
     }
 
     pub(super) fn evidence_of_errors(&self) -> Option<ShareEvidence> {
@@ -157,13 +169,10 @@ impl ScoredPool {
             Reading::of_losses(self.settings.rows, &losses, &self.answered_draws().1).ok()
         });
         let readings = readings.unwrap_or_default();
+        let accuracy = found.map(|found| &found.accuracy);
         rule.advise(&Progress {
-            labels: self.n_usable(),
-            name: "accuracy",
-            better: Better::Higher,
-            score: found.map(|found| &found.accuracy),
             classes: found.map_or(&[], |found| &found.classes),
-            readings: &readings,
+            ..Progress::of_accuracy(self.n_usable(), accuracy, &readings)
         })
     }
 }

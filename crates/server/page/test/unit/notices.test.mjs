@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adviceTitle, agreementText, clippedLossText, comparison, foremost, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText } from "../../figures.js";
+import { adviceTitle, agreementText, clippedLossText, comparison, foremost, goalOf, goalText, interval, intervalNote, lossText, noEstimateText, paceText, rSquaredText } from "../../figures.js";
 import { noticeFor, savingState, waitingText } from "../../notices.js";
 import { digits, percent } from "../../words.js";
 
@@ -87,6 +87,8 @@ test("intervals have one unit, and missing numbers are dashes", () => {
   assert.equal(interval({ low: 0.16, high: 0.33 }, digits), "0.16 to 0.33");
   assert.equal(interval({ low: null, high: 0.5 }, percent), "– to 50 %");
   assert.equal(interval({ low: 0.16, high: null }, digits), "at least 0.16; no upper bound");
+  assert.equal(rSquaredText({ value: 0.45, low: 0.3, high: 0.6 }), "R² on all items: 0.45 (0.3 to 0.6)");
+  assert.equal(rSquaredText({ value: 0.45, low: null, high: 0.6 }), "R² on all items: 0.45 (at most 0.6; no lower bound)");
   assert.equal(lossText({ value: 0.21, low: 0.16, high: 0.33 }), "Mean loss 0.21 (0.16 to 0.33)");
   assert.equal(
     lossText({ value: 0.21, low: 0.16, high: null }),
@@ -97,13 +99,13 @@ test("intervals have one unit, and missing numbers are dashes", () => {
 
 test("the clipped mean is shown where the mean loss has no upper bound", () => {
   const clipped_loss = { limit: 13849.1, value: 1097, low: 538.75, high: 2385 };
-  const text = "Mean of losses clipped at 13800: 1100 (539 to 2390)";
+  const text = "Mean of squared errors clipped at 13800: 1100 (539 to 2390)";
   const numbers = { low: 0, high: null, mean_loss: null, clipped_loss };
   assert.equal(clippedLossText(numbers, "number"), text);
   assert.equal(clippedLossText({ ...numbers, high: 9 }, "number"), "");
   assert.equal(clippedLossText({ ...numbers, clipped_loss: null }, "number"), "");
   const classes = { low: 0.8, high: 0.9, mean_loss: { value: 0.2, low: 0.1, high: null }, clipped_loss };
-  assert.equal(clippedLossText(classes, "binary"), text);
+  assert.equal(clippedLossText(classes, "binary"), text.replace("squared errors", "losses"));
   assert.equal(clippedLossText({ ...classes, mean_loss: { value: 0.2, low: 0.1, high: 0.3 } }, "binary"), "");
 });
 
