@@ -12,7 +12,7 @@ from querist import _querist
 from querist._arguments import excluded, positive_integer, seed_of
 from querist._arrays import is_array, matrix, to_numpy
 
-__all__ = ["Wanted", "answer", "class_probabilities", "query", "wanted"]
+__all__ = ["Wanted", "answer", "class_probabilities", "query", "query_scores", "wanted"]
 
 
 class Wanted(NamedTuple):
@@ -157,14 +157,48 @@ def query(
         return found
     predictions, probabilities = _ask(estimator, X)
     argument = "probabilities" if X is None else "estimator"
-    classes = 2 if predictions.shape[1] == 1 or (probabilities and predictions.shape[1] == 2) else predictions.shape[1]
-    goal = wanted(
-        n, len(predictions), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
-    )
+    goal = _wanted_of(predictions, probabilities, n, rule=rule, seed=seed, call=0, exclude=exclude, draw=draw)
     drawn: NDArray[np.int64] | tuple[NDArray[np.int64], NDArray[np.float64]] = answer(
         _querist.query_scores(predictions, probabilities, goal, argument), return_probabilities
     )
     return drawn
+
+
+def query_scores(
+    scores: NDArray[np.float64], n: int, *, rule: str, seed: int, call: int, exclude: object
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Draws rows by their scores and returns them with their probabilities. Each ``call`` has its own random numbers."""
+    goal = _wanted_of(scores, False, n, rule=rule, seed=seed, call=call, exclude=exclude, draw="random")
+    found: tuple[NDArray[np.int64], NDArray[np.float64]] = answer(_querist.query_scores(scores, False, goal, "logits"), True, 5)
+    return found
+
+
+def _wanted_of(
+    predictions: np.ndarray,
+    are_probabilities: bool,
+    n: Any,
+    *,
+    rule: str,
+    seed: int,
+    call: int,
+    exclude: object,
+    draw: str,
+) -> Wanted:
+    """Returns the settings of a query by the predictions for all rows."""
+    columns = predictions.shape[1]
+    classes = 2 if columns == 1 or (are_probabilities and columns == 2) else columns
+    return wanted(
+        n,
+        len(predictions),
+        exclude,
+        draw,
+        rule=rule,
+        loss="logistic",
+        classes=classes,
+        seed=seed,
+        call=call,
+        rarest=classes - 1,
+    )
 
 
 def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:

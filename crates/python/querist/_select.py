@@ -16,7 +16,7 @@ from querist._arrays import tables_collected
 from querist._exclude import id_texts
 from querist._rows import rows
 
-__all__ = ["Selection", "model_bytes", "select", "selection", "selector"]
+__all__ = ["Selection", "model_bytes", "pool_path", "select", "selection", "selector"]
 
 _AT_ONCE = 1 << 20
 """The smallest number of rows per thread: tables with more rows are read by several threads."""
@@ -125,7 +125,7 @@ def select(
         check_probabilities(model, features, probabilities)
         features = probabilities
         if isinstance(pool, (str, os.PathLike)):
-            width = _querist.width_of_files(_path(pool), probabilities)
+            width = _querist.width_of_files(pool_path(pool), probabilities)
         elif _slices(pool, 1) and hasattr(pool, "__arrow_c_stream__"):
             width = _querist.width_of_table(pool, probabilities)
         else:
@@ -134,7 +134,7 @@ def select(
     settings: tuple[Any, ...] = (data, k, seed, rule, id, features, id_texts(exclude, id), width)
     made = selector(*settings)
     if isinstance(pool, (str, os.PathLike)):
-        found = made.files(_path(pool), threads)
+        found = made.files(pool_path(pool), threads)
     elif hasattr(pool, "__arrow_c_stream__"):
         found = _from_table(pool, made, settings, threads)
     else:
@@ -146,7 +146,8 @@ def select(
     return selection(found, made, k, seed)
 
 
-def _path(pool: Any) -> str:
+def pool_path(pool: Any) -> str:
+    """Returns the path or the pattern of a pool's files."""
     path = os.fspath(pool)
     if not isinstance(path, str):
         raise TypeError("pool: need a path of str, not of bytes")
@@ -225,7 +226,7 @@ def model_bytes(model: Any) -> bytes:
     if isinstance(model, (str, os.PathLike)):
         with open(model, "rb") as file:
             return file.read()
-    if hasattr(model, "to_bytes") and hasattr(model, "query"):
+    if hasattr(model, "to_bytes") and hasattr(model, "predict"):
         return bytes(model.to_bytes())
     raise TypeError(f"model: need a model file, its bytes or an ActiveClassifier, not {type(model).__name__}")
 
