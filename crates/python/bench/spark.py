@@ -3,7 +3,8 @@
     pip install . pyspark pyarrow pandas
     python crates/python/bench/spark.py [REPEATS]
 
-Spark runs in local mode on all cores. Both read the same Parquet file; Spark is warm after two calls. Every result is compared id for id.
+Spark runs in local mode on all cores. Both read the same Parquet file, and Spark is warm after two calls. Every result is
+compared id for id.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ def ask(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Decides for each row on its own whether to query its label: with probability U.
 
-    The random draw of a row is a function of seed and id. The decision about a row does not depend on its batch, its position or
-    the machine, and equals that of :func:`querist.spark.ask`.
+    The random draw of a row is a function of seed and id. The decision about a row does not depend on its batch, its position
+    or the machine, and equals that of :func:`querist.spark.ask`.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def score_table(logits: object) -> NDArray[np.float64]:
     if values.size == 0 and values.ndim in (1, 2) and len(values) == 0:
         return np.empty((0, 1 if values.ndim == 1 or values.shape[1] <= 2 else values.shape[1]))
     table = np.ascontiguousarray(matrix(logits, "logits"), dtype=np.float64)
-    bad = ~np.isfinite(table).all(axis=1)
-    if bad.any():
-        raise ValueError(f"logits: contains NaN or infinity in row {int(bad.argmax())}; {int(bad.sum())} of {len(bad)} rows do")
+    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if bad.size:
+        raise ValueError(f"logits: contains NaN or infinity in row {bad[0]}; {bad.size} of {len(table)} rows do")
     return np.ascontiguousarray(table[:, 1:] - table[:, :1]) if table.shape[1] == 2 else table
 
 

@@ -17,6 +17,8 @@ from querist._select import pool_path, selector
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
+_Header = dict[str, Any]
+
 __all__ = ["Model", "load"]
 
 
@@ -53,7 +55,7 @@ class Model:
         The loss it was trained with, and the rule that queried its labels.
     """
 
-    def __init__(self, path: str, data: bytes, header: dict[str, Any], arrays: dict[str, list[float]]) -> None:
+    def __init__(self, path: str, data: bytes, header: _Header, arrays: dict[str, list[float]]) -> None:
         self._path = path
         self._data = data
         self._header = header

@@ -222,17 +222,17 @@ def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
         raise TypeError(f"estimator: {name} gives dtype {output.dtype} in {output.ndim} dimensions, need a table of numbers")
     if output.size == 0:
         raise ValueError("X: found array with 0 sample(s) while a minimum of 1 is required.")
-    output = output.astype(np.float64, copy=False).reshape(len(output), -1)
-    if probabilities:
-        output = class_probabilities(output, f"estimator: {name}")
-    return output if output.flags.aligned else output.copy(), probabilities
+    output = output.reshape(len(output), -1)
+    if output.dtype not in (np.dtype(np.float32), np.dtype(np.float64)) or not output.flags.aligned:
+        output = output.astype(np.float64)
+    return class_probabilities(output, f"estimator: {name}") if probabilities else np.ascontiguousarray(output), probabilities
 
 
 def class_probabilities(table: np.ndarray, name: str) -> np.ndarray:
     """Returns a column for each class: a single column, as of a sigmoid, is the probability of the second of two."""
-    table = table.astype(np.float64, copy=False)
     if table.shape[1] > 1:
-        return table
+        return np.ascontiguousarray(table)
+    table = table.astype(np.float64, copy=False)
     if not ((table >= 0) & (table <= 1)).all():
         raise ValueError(f"{name}: a single column has to be probabilities, from 0 to 1")
     return np.concatenate([1 - table, table], axis=1)

@@ -54,7 +54,7 @@ class Selection:
         """The mean of U over the pool."""
         return self.sum_u / self.rows
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Returns the fields by name, with columns as lists, for JSON."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
@@ -67,15 +67,15 @@ class Selection:
 
 
 def select(
-    pool: Any,
-    model: Any = None,
+    pool: object,
+    model: object = None,
     k: int = 1,
     *,
     rule: str | None = None,
     id: str | None = None,
     features: str | None = None,
     probabilities: str | None = None,
-    exclude: Any = None,
+    exclude: object = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Selection:
@@ -162,7 +162,7 @@ def _from_table(pool: Any, made: _querist.Selector, settings: tuple[Any, ...], t
         if not parts:
             raise ValueError("pool: this rule reads it twice, which a stream cannot be; give a table, or another rule")
         scale = made.merge_samples(_each(made.sample, parts))
-        made = selector(*(*settings, scale))
+        made = selector(*settings, scale=scale)
     return made.finish(_each(made.part, parts or [(pool, 0)]))
 
 

@@ -22,7 +22,7 @@ from querist._query import query_scores
 __all__ = ["Batch", "EquivalentLoss", "Sampler", "ask"]
 
 
-class _Derivative(torch.autograd.Function):
+class _Derivative(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     """The equivalent loss at margins, or its first or second derivative, computed in double precision on the CPU."""
 
     @staticmethod
@@ -42,7 +42,7 @@ class _Derivative(torch.autograd.Function):
         return gradient * _Derivative.apply(margins, loss, rule, order + 1), None, None, None
 
 
-class EquivalentLoss(nn.Module):
+class EquivalentLoss(nn.Module):  # type: ignore[misc, unused-ignore]
     """The loss that is minimized if a rule queries the labels of ``loss``: its slope is U times that of ``loss``.
 
     Training on all labels with this module follows, in the mean, the same gradients as training on queried labels with
