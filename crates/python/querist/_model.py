@@ -33,6 +33,8 @@ def load(path: str | os.PathLike[str]) -> Model:
     (['b'], ['a', 'b'])
     """
     where = os.fspath(path)
+    if not os.path.isfile(where):
+        raise FileNotFoundError(f"path: there is no file {where!r}")
     text, arrays = _querist.read_model(where)
     with open(where, "rb") as file:
         return Model(where, file.read(), json.loads(text), dict(arrays))
@@ -120,7 +122,7 @@ class Model:
         is_path = isinstance(X, (str, os.PathLike))
         if self.columns is not None and (is_path or hasattr(X, "__arrow_c_stream__")):
             made = selector(self._data, 0, 0, "constant", None, None, [])
-            return made.file_scores(pool_path(X)) if is_path else made.scores(X)
+            return made.file_scores(pool_path(X, "X")) if is_path else made.scores(X)
         if is_path:
             raise TypeError("X: the features of this model have no names, so it cannot read files; pass an array")
         if self._encoder is not None:

@@ -146,13 +146,13 @@ def select(
     return selection(found, made, k, seed)
 
 
-def pool_path(pool: Any) -> str:
+def pool_path(pool: Any, name: str = "pool") -> str:
     """Returns the path or the pattern of a pool's files."""
     path = os.fspath(pool)
     if not isinstance(path, str):
-        raise TypeError("pool: need a path of str, not of bytes")
+        raise TypeError(f"{name}: need a path of str, not of bytes")
     if not os.path.exists(path) and not glob.has_magic(path):
-        raise FileNotFoundError(f"pool: there is no file or folder {path!r}")
+        raise FileNotFoundError(f"{name}: there is no file or folder {path!r}")
     return path
 
 
