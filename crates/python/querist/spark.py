@@ -218,7 +218,7 @@ def _bytes(pool: DataFrame) -> float:
     """Returns the size of a pool as Spark estimates it from the files, without running anything; infinity if unknown."""
     plan = getattr(pool, "_jdf", None)
     # Spark Connect has no plan on the client.
-    return float("inf") if plan is None else float(plan.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+    return float("inf") if plan is None else float(str(plan.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -248,12 +249,33 @@ def test_querist_does_not_import_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("part", ["PyTorch", "JAX"])
+def test_the_guide_runs(part, capsys):
+    if part == "JAX":
+        pytest.importorskip("jax")
+    page = (Path(__file__).resolve().parents[3] / "docs/how-to/train-networks.md").read_text()
+    before, after = page.split("## JAX")
+    names: dict[str, object] = {}
+    blocks = re.findall(r"^```python\n(.*?)^```$", before if part == "PyTorch" else after, flags=re.M | re.S)
+    for block in blocks:
+        exec(compile(block, "train-networks.md", "exec"), names)
+    assert len(blocks) >= 2
+    if part == "PyTorch":
+        assert 0 < names["labels"] < 4000
+        assert "95 %" in capsys.readouterr().out
+    else:
+        slopes = querist.tabulate("logistic", "entropy", np.where(names["y"] == 1, 1, -1) * np.asarray(names["x"] @ names["w"]))
+        signed = slopes["equivalent_slope"] * np.where(names["y"] == 1, 1, -1)
+        expected = (signed[:, None] * np.asarray(names["x"])).mean(axis=0)
+        np.testing.assert_allclose(names["gradient"], expected, atol=1e-5)
+
+
 def test_a_network_on_queried_labels_ends_where_the_equivalent_loss_ends():
     specification = importlib.util.spec_from_file_location("torch_network", EXAMPLES / "torch_network.py")
     example = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(example)
     for seed in range(3):
-        runs = {run: example.train(run, seed)[0] for run in example.RUNS}
+        runs = {run: example.train(run, seed)[0][-1] for run in example.RUNS}
         queried = example.distance(runs["queried"], runs["equivalent"])
         original = example.distance(runs["original"], runs["equivalent"])
         assert queried < 0.03
