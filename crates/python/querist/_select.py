@@ -162,7 +162,8 @@ def _from_table(pool: Any, made: _querist.Selector, settings: tuple[Any, ...], t
         if not parts:
             raise ValueError("pool: this rule reads it twice, which a stream cannot be; give a table, or another rule")
         scale = made.merge_samples(_each(made.sample, parts))
-        made = selector(*settings, scale=scale)
+        settings = (*settings, scale)
+        made = selector(*settings)
     return made.finish(_each(made.part, parts or [(pool, 0)]))
 
 

@@ -262,7 +262,7 @@ def test_the_guide_runs(part, capsys):
     assert len(blocks) >= 2
     if part == "PyTorch":
         assert 0 < names["labels"] < 4000
-        assert "95 %" in capsys.readouterr().out
+        assert "95% confidence" in capsys.readouterr().out
     else:
         slopes = querist.tabulate("logistic", "entropy", np.where(names["y"] == 1, 1, -1) * np.asarray(names["x"] @ names["w"]))
         signed = slopes["equivalent_slope"] * np.where(names["y"] == 1, 1, -1)
