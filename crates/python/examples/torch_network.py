@@ -89,6 +89,7 @@ def draw(found: list[dict[str, list[float]]], path: str) -> None:
             axes.semilogy(steps, runs[run][1:], color=color, lw=1.4, label=None if seed else RUNS[run])
     axes.set(xlabel="step", ylabel="distance of scores (root mean square)")
     axes.set_title(f"Distance from training on all labels with the equivalent loss, {len(found)} starts", fontsize=11)
+    axes.set_ylim(0.002, 1.2)
     axes.legend(frameon=False, loc="lower left")
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()

@@ -9,7 +9,7 @@ from querist import _querist
 from querist._arguments import is_integer
 from querist._arrays import matrix, to_numpy
 
-__all__ = ["ask", "score_table"]
+__all__ = ["ask", "checked_seed", "score_table"]
 
 
 def ask(
@@ -41,25 +41,35 @@ def ask(
         U of every row, queried or not.
 
     >>> import querist
-    >>> mask, p = querist.ask([-3.0, 0.0, 1.0], "margin:mu=1", ids=["a", "b", "c"], seed=7)
+    >>> mask, p = querist.ask([-3.0, 0.0, 1.0], "margin:mu=1", ids=["a", "b", "c"], seed=8)
     >>> mask.tolist(), p.tolist()
     ([False, True, True], [0.25, 1.0, 0.5])
     """
     for name, value in (("rule", rule), ("loss", loss)):
         if not isinstance(value, str):
             raise TypeError(f"{name}: need a name, not {type(value).__name__}")
+    seed = checked_seed(seed)
+    scores = score_table(logits)
+    mask, probabilities = _querist.ask(scores, rule, loss, _ids(ids, len(scores)), seed)
+    return mask, probabilities
+
+
+def checked_seed(seed: object) -> int:
+    """Returns a seed if it is a whole number in its range."""
     if not is_integer(seed):
         raise TypeError(f"seed: need a whole number, not {type(seed).__name__}")
-    if not 0 <= seed < 2**63:
-        raise ValueError(f"seed: {seed}, need 0 <= seed < 2**63")
-    scores = score_table(logits)
-    mask, probabilities = _querist.ask(scores, rule, loss, _ids(ids, len(scores)), int(seed))
-    return mask, probabilities
+    number = int(str(seed))
+    if not 0 <= number < 2**63:
+        raise ValueError(f"seed: {number}, need 0 <= seed < 2**63")
+    return number
 
 
 def score_table(logits: object) -> NDArray[np.float64]:
     """Returns a table of finite scores: a column for two classes, and one for each of more classes. It may have no rows."""
-    values = np.asarray(to_numpy(logits))
+    try:
+        values = np.asarray(to_numpy(logits))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"logits: {error}") from None
     if values.size == 0 and values.ndim in (1, 2) and len(values) == 0:
         return np.empty((0, 1 if values.ndim == 1 or values.shape[1] <= 2 else values.shape[1]))
     table = np.ascontiguousarray(matrix(logits, "logits"), dtype=np.float64)

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.utils import data
 
 from querist import _querist
-from querist._arguments import excluded, positive_integer, seed_of
+from querist._arguments import excluded, positive_integer
 from querist._ask import ask as _ask
-from querist._ask import score_table
+from querist._ask import checked_seed, score_table
 from querist._query import query_scores
 
 __all__ = ["Batch", "EquivalentLoss", "Sampler", "ask"]
@@ -147,7 +147,7 @@ def ask(logits: Tensor, rule: str, ids: object, seed: int = 0, *, loss: str = "l
     are in double precision if the logits are, otherwise in single precision.
 
     >>> import torch, querist.torch
-    >>> mask, p = querist.torch.ask(torch.tensor([-3.0, 0.0, 1.0]), "margin:mu=1", ids=["a", "b", "c"], seed=7)
+    >>> mask, p = querist.torch.ask(torch.tensor([-3.0, 0.0, 1.0]), "margin:mu=1", ids=["a", "b", "c"], seed=8)
     >>> mask.tolist(), p.tolist()
     ([False, True, True], [0.25, 1.0, 0.5])
     """
@@ -220,7 +220,7 @@ class Sampler(data.Sampler[list[int]]):  # type: ignore[misc, unused-ignore]
         most = -(-left // self.batch_size)
         self.n_batches = most if n_batches is None else positive_integer(n_batches, "n_batches", most)
         self._n_rows = min(self.n_batches * self.batch_size, left)
-        self._seed = seed_of(seed)
+        self._seed = checked_seed(seed)
         self._calls = 0
         self._planned: Batch | None = None
         self.batches: list[Batch] = []

@@ -224,6 +224,8 @@ def test_a_data_loader_uses_the_sampler_for_batches():
     assert seen.tolist() == sampler.rows.tolist()
     for call, message in [
         (lambda: qt.Sampler(torch.empty(0), batch_size=1), "^logits: has no rows"),
+        (lambda: qt.Sampler(z, batch_size=8, seed=-1), "^seed: -1"),
+        (lambda: querist.ask([[1.0, 2.0], [3.0]], "entropy", [1, 2]), "^logits: "),
         (lambda: qt.Sampler(z, batch_size=31), "^batch_size: 31, need 1 <= batch_size <= 30"),
         (lambda: qt.Sampler(z, batch_size=8, n_batches=5), "^n_batches: 5, need 1 <= n_batches <= 4"),
         (lambda: qt.Sampler(z, batch_size=8, exclude=range(30)), "^exclude: excludes every row"),
