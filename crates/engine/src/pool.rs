@@ -55,7 +55,7 @@ use sampler::rows_to_sample;
 pub use scan::{BLOCK, Scan};
 pub use scored::{
     ColdMethod, DrawMethod, Prediction, PredictionKind, PredictionValues, Predictions, ScoredDraw, ScoredPool,
-    ScoredPoolError, ScoredPoolEstimate, ScoredPoolSettings,
+    ScoredPoolError, ScoredPoolEstimate, ScoredPoolSettings, WrongPrediction,
 };
 pub use sgd::{SgdPool, SgdSettings};
 

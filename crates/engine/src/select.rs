@@ -138,8 +138,11 @@ const LEAST_UNCERTAINTY: f64 = 1e-290;
 /// The largest legal U; keys of larger ones could be 0.
 const MOST_UNCERTAINTY: f64 = 1e100;
 
-/// Checks that all these numbers are legal values of U; returns the index of the first that is not as an error.
-pub(crate) fn check(uncertainties: &[f64]) -> Result<(), NotAnUncertainty> {
+/// Checks that all these numbers are legal values of U.
+///
+/// # Errors
+/// If one is not; it has the index of the first.
+pub fn check(uncertainties: &[f64]) -> Result<(), NotAnUncertainty> {
     // Written so that NaN fails the check.
     let bad = uncertainties.iter().position(|u| !(0.0 <= *u && *u <= MOST_UNCERTAINTY));
     bad.map_or(Ok(()), |row| Err(NotAnUncertainty(row)))

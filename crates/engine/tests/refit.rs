@@ -108,10 +108,10 @@ fn estimates_of_accuracy_on_the_whole_pool_are_unbiased() {
         let assessed = learner.assess(Some(&rows)).unwrap();
         assert_eq!((assessed.score.draws, assessed.readings.len()), (80, 80));
         assert!(0 < assessed.twin_labels && assessed.twin_labels <= 80);
-        let refit = learner.models();
-        assert_eq!(refit.answers(), 85);
+        let theta = learner.models().theta().unwrap();
+        assert_eq!(learner.models().answers(), 85);
         let right = |row: usize| {
-            let score = refit.theta()[0] + rows.row(row).dot_with(&refit.theta()[1..]);
+            let score = theta[0] + rows.row(row).dot_with(&theta[1..]);
             f64::from(u8::from((0.0 <= score) == (0.0 < labels[row])))
         };
         let truth = (5..600).map(right).sum::<f64>() / 595.0;

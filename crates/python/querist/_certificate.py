@@ -42,12 +42,12 @@ class Certificate:
     @property
     def advice(self) -> list[str]:
         """The consequences, in sentences."""
-        return list(self.to_dict()["advice"])
+        return list(self._parsed()["advice"])
 
     @property
     def verdicts(self) -> dict[str, str]:
         """The verdict on each claim: ``"proved"``, ``"refuted"`` or ``"unknown"``."""
-        return {claim["claim"]: claim["verdict"] for claim in self.to_dict()["claims"]}
+        return {claim["claim"]: claim["verdict"] for claim in self._parsed()["claims"]}
 
     def verdict(self, claim: str) -> str:
         """Returns the verdict on one claim.
@@ -61,7 +61,11 @@ class Certificate:
             raise KeyError(f"claim: no claim `{claim}`; there are {', '.join(verdicts)}")
         return verdicts[claim]
 
-    def to_dict(self) -> dict[str, Any]:
+    def _parsed(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._content)
+        return found
+
+    def to_dict(self) -> dict[str, object]:
         """Returns the content, as ``querist certify --json`` prints it."""
         content: dict[str, Any] = json.loads(self._content)
         return content
@@ -82,7 +86,7 @@ class Certificate:
         return Certificate, (self._content, self._brief, self._text)
 
     def _repr_html_(self) -> str:
-        content = self.to_dict()
+        content = self._parsed()
         advice = "".join(f"<li>{escape(line)}</li>" for line in content["advice"])
         claims = "".join(
             "<tr>"
@@ -127,7 +131,7 @@ def certify(loss: str, rule: str, *, classes: int | None = None) -> Certificate:
     return Certificate(*_querist.certify(loss, rule, classes))
 
 
-def losses() -> list[dict[str, Any]]:
+def losses() -> list[dict[str, object]]:
     """Returns every loss: its name, summary, parameters and source.
 
     >>> import querist
@@ -137,7 +141,7 @@ def losses() -> list[dict[str, Any]]:
     return list(json.loads(_querist.listed())["losses"])
 
 
-def rules(classes: int = 2) -> list[dict[str, Any]]:
+def rules(classes: int = 2) -> list[dict[str, object]]:
     """Returns every rule for two classes, or for more.
 
     >>> import querist

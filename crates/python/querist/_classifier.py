@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -115,7 +116,7 @@ class ActiveClassifier:
         *,
         l2: float | None = None,
         fit_intercept: bool = True,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.loss = loss
         self.rule = rule
@@ -129,7 +130,7 @@ class ActiveClassifier:
     def _names(cls) -> list[str]:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Returns the constructor arguments.
 
         >>> import querist
@@ -138,7 +139,7 @@ class ActiveClassifier:
         """
         return {name: getattr(self, name) for name in self._names()}
 
-    def set_params(self, **params: Any) -> ActiveClassifier:
+    def set_params(self, **params: object) -> ActiveClassifier:
         """Changes arguments. The fitted model stays until the next fit."""
         known = self._names()
         for name, value in params.items():
@@ -171,7 +172,7 @@ class ActiveClassifier:
 
     # Learning.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ActiveClassifier:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> ActiveClassifier:
         """Learns from these labels only, and forgets previous ones."""
         self._check_settings()
         given = rows(X)
@@ -187,7 +188,7 @@ class ActiveClassifier:
         self._start(given, classes)
         return self._learn(given, answers, weights)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> ActiveClassifier:
+    def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> ActiveClassifier:
         """Learns from these labels and all previous ones.
 
         ``classes`` are all possible classes; they are required in the first call, unless ``fit`` was called before.
@@ -305,27 +306,26 @@ class ActiveClassifier:
                 f"X: X has {given.features} features, but {name} is expecting {self.n_features_in_} features as input"
             )
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: object) -> NDArray[np.float64]:
         self._check_fitted()
         given = rows(X)
         self._check_features(given)
-        scores: np.ndarray = _querist.scores(given.made, self._parameters(), self._outputs())
-        return scores
+        return _querist.scores(given.made, self._parameters(), self._outputs())
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: object) -> NDArray[np.float64]:
         """Returns the scores: one per row for two classes, positive for the second; otherwise one for each class."""
         scores = self._scores(X)
         return scores.ravel() if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> NDArray[np.generic]:
         """Returns the class of every row."""
         scores = self._scores(X)
         decided = (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        predicted: np.ndarray = self.classes_[decided]
+        predicted: NDArray[np.generic] = self.classes_[decided]
         return predicted
 
     @property
-    def predict_proba(self) -> Any:
+    def predict_proba(self) -> Callable[[object], NDArray[np.float64]]:
         """The function that returns the probability of each class, if the loss defines one: logistic or cross-entropy.
 
         >>> import querist
@@ -350,12 +350,12 @@ class ActiveClassifier:
         return found
 
     @property
-    def predict_log_proba(self) -> Any:
+    def predict_log_proba(self) -> Callable[[object], NDArray[np.float64]]:
         """The function that returns the logarithms of the probabilities."""
         proba = self.predict_proba
         return lambda X: np.log(proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Returns the accuracy: the share of correctly classified rows."""
         predicted = self.predict(X)
         right = predicted == read_labels(y, len(predicted), self)

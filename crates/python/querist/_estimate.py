@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
     warning: str | None
     """A reason for caution."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Returns the fields by name."""
         return self._asdict()
 
@@ -81,15 +81,15 @@ class Scores:
 
 @overload
 def estimate(
-    values: Any,
-    probabilities: Any = None,
+    values: object,
+    probabilities: object = None,
     *,
     metric: Literal["all"],
-    rows: Any = None,
-    labels: Any = None,
+    rows: object = None,
+    labels: object = None,
     pos_label: int | None = None,
     pool: int | None = None,
-    floor: Any = 0.0,
+    floor: object = 0.0,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Scores: ...
@@ -97,30 +97,30 @@ def estimate(
 
 @overload
 def estimate(
-    values: Any,
-    probabilities: Any = None,
+    values: object,
+    probabilities: object = None,
     *,
     metric: Literal["accuracy", "log-loss", "precision", "recall", "f1"] | None = None,
-    rows: Any = None,
-    labels: Any = None,
+    rows: object = None,
+    labels: object = None,
     pos_label: int | None = None,
     pool: int | None = None,
-    floor: Any = 0.0,
+    floor: object = 0.0,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Estimate: ...
 
 
 def estimate(
-    values: Any,
-    probabilities: Any = None,
+    values: object,
+    probabilities: object = None,
     *,
     metric: str | None = None,
-    rows: Any = None,
-    labels: Any = None,
+    rows: object = None,
+    labels: object = None,
     pos_label: int | None = None,
     pool: int | None = None,
-    floor: Any = 0.0,
+    floor: object = 0.0,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Estimate | Scores:
@@ -180,7 +180,7 @@ def estimate(
             "a ledger has its own",
             probabilities=probabilities is not None,
             pool=pool is not None,
-            floor=np.ndim(floor) > 0 or floor != 0,
+            floor=not np.isscalar(floor) or floor != 0,
         )
         _reject(
             "does not apply to a ledger; the result is the last estimate recorded in it",
@@ -213,12 +213,12 @@ def estimate(
 
 
 def estimate_log_loss(
-    predicted: Any,
-    rows: Any,
-    labels: Any,
-    probabilities: Any,
+    predicted: object,
+    rows: object,
+    labels: object,
+    probabilities: object,
     *,
-    floor: Any = 0.0,
+    floor: object = 0.0,
     confidence: float = 0.95,
 ) -> Estimate:
     """Estimates the mean log loss over a pool: ``estimate`` with the metric "log-loss".
@@ -234,12 +234,12 @@ def estimate_log_loss(
 
 
 def estimate_scores(
-    predicted: Any,
-    rows: Any,
-    labels: Any,
-    probabilities: Any,
+    predicted: object,
+    rows: object,
+    labels: object,
+    probabilities: object,
     *,
-    floor: Any = 0.0,
+    floor: object = 0.0,
     confidence: float = 0.95,
 ) -> Scores:
     """Estimates all metrics over a pool: ``estimate`` with the metric "all".

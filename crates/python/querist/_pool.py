@@ -197,7 +197,7 @@ class Pool:
         cold = "cold start: random" if uniform else "cold start: coverage" if covering else None
         return Draw(np.array(drawn, np.int64), np.array(chances), np.array(floors), cold or self.rule)
 
-    def answer(self, draw: Draw | Sequence[int] | NDArray[np.integer[Any]], labels: object) -> None:
+    def answer(self, draw: Draw | Sequence[int] | NDArray[np.integer], labels: object) -> None:
         """Records the labels of drawn rows, one for each. A label ``None`` leaves its row for later.
 
         >>> import querist
@@ -283,7 +283,7 @@ class Pool:
         return found[columns >= 0]
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Label]:
         """The labels of :attr:`rows`."""
         columns = [column for column in self._drawn()[3].tolist() if column >= 0]
         return columns if self._classes is None else [self._classes[column] for column in columns]

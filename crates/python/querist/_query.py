@@ -12,7 +12,7 @@ from querist import _querist
 from querist._arguments import excluded, positive_integer, seed_of
 from querist._arrays import is_array, matrix, to_numpy
 
-__all__ = ["Wanted", "answer", "class_probabilities", "query", "wanted"]
+__all__ = ["Wanted", "answer", "class_probabilities", "query", "query_scores", "wanted"]
 
 
 class Wanted(NamedTuple):
@@ -157,14 +157,48 @@ def query(
         return found
     predictions, probabilities = _ask(estimator, X)
     argument = "probabilities" if X is None else "estimator"
-    classes = 2 if predictions.shape[1] == 1 or (probabilities and predictions.shape[1] == 2) else predictions.shape[1]
-    goal = wanted(
-        n, len(predictions), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
-    )
+    goal = _wanted_of(predictions, probabilities, n, rule=rule, seed=seed, call=0, exclude=exclude, draw=draw)
     drawn: NDArray[np.int64] | tuple[NDArray[np.int64], NDArray[np.float64]] = answer(
         _querist.query_scores(predictions, probabilities, goal, argument), return_probabilities
     )
     return drawn
+
+
+def query_scores(
+    scores: NDArray[np.float64], n: int, *, rule: str, seed: int, call: int, exclude: object
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Draws rows by their scores and returns them with their probabilities. Each ``call`` has its own random numbers."""
+    goal = _wanted_of(scores, False, n, rule=rule, seed=seed, call=call, exclude=exclude, draw="random")
+    found: tuple[NDArray[np.int64], NDArray[np.float64]] = answer(_querist.query_scores(scores, False, goal, "logits"), True, 5)
+    return found
+
+
+def _wanted_of(
+    predictions: np.ndarray,
+    are_probabilities: bool,
+    n: Any,
+    *,
+    rule: str,
+    seed: int,
+    call: int,
+    exclude: object,
+    draw: str,
+) -> Wanted:
+    """Returns the settings of a query by the predictions for all rows."""
+    columns = predictions.shape[1]
+    classes = 2 if columns == 1 or (are_probabilities and columns == 2) else columns
+    return wanted(
+        n,
+        len(predictions),
+        exclude,
+        draw,
+        rule=rule,
+        loss="logistic",
+        classes=classes,
+        seed=seed,
+        call=call,
+        rarest=classes - 1,
+    )
 
 
 def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
@@ -188,17 +222,17 @@ def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
         raise TypeError(f"estimator: {name} gives dtype {output.dtype} in {output.ndim} dimensions, need a table of numbers")
     if output.size == 0:
         raise ValueError("X: found array with 0 sample(s) while a minimum of 1 is required.")
-    output = output.astype(np.float64, copy=False).reshape(len(output), -1)
-    if probabilities:
-        output = class_probabilities(output, f"estimator: {name}")
-    return output if output.flags.aligned else output.copy(), probabilities
+    output = output.reshape(len(output), -1)
+    if output.dtype not in (np.dtype(np.float32), np.dtype(np.float64)) or not output.flags.aligned:
+        output = output.astype(np.float64)
+    return class_probabilities(output, f"estimator: {name}") if probabilities else np.ascontiguousarray(output), probabilities
 
 
 def class_probabilities(table: np.ndarray, name: str) -> np.ndarray:
     """Returns a column for each class: a single column, as of a sigmoid, is the probability of the second of two."""
-    table = table.astype(np.float64, copy=False)
     if table.shape[1] > 1:
-        return table
+        return np.ascontiguousarray(table)
+    table = table.astype(np.float64, copy=False)
     if not ((table >= 0) & (table <= 1)).all():
         raise ValueError(f"{name}: a single column has to be probabilities, from 0 to 1")
     return np.concatenate([1 - table, table], axis=1)

@@ -16,7 +16,7 @@ from querist._arrays import tables_collected
 from querist._exclude import id_texts
 from querist._rows import rows
 
-__all__ = ["Selection", "model_bytes", "select", "selection", "selector"]
+__all__ = ["Selection", "model_bytes", "pool_path", "select", "selection", "selector"]
 
 _AT_ONCE = 1 << 20
 """The smallest number of rows per thread: tables with more rows are read by several threads."""
@@ -54,7 +54,7 @@ class Selection:
         """The mean of U over the pool."""
         return self.sum_u / self.rows
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Returns the fields by name, with columns as lists, for JSON."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
@@ -67,15 +67,15 @@ class Selection:
 
 
 def select(
-    pool: Any,
-    model: Any = None,
+    pool: object,
+    model: object = None,
     k: int = 1,
     *,
     rule: str | None = None,
     id: str | None = None,
     features: str | None = None,
     probabilities: str | None = None,
-    exclude: Any = None,
+    exclude: object = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Selection:
@@ -125,7 +125,7 @@ def select(
         check_probabilities(model, features, probabilities)
         features = probabilities
         if isinstance(pool, (str, os.PathLike)):
-            width = _querist.width_of_files(_path(pool), probabilities)
+            width = _querist.width_of_files(pool_path(pool), probabilities)
         elif _slices(pool, 1) and hasattr(pool, "__arrow_c_stream__"):
             width = _querist.width_of_table(pool, probabilities)
         else:
@@ -134,7 +134,7 @@ def select(
     settings: tuple[Any, ...] = (data, k, seed, rule, id, features, id_texts(exclude, id), width)
     made = selector(*settings)
     if isinstance(pool, (str, os.PathLike)):
-        found = made.files(_path(pool), threads)
+        found = made.files(pool_path(pool), threads)
     elif hasattr(pool, "__arrow_c_stream__"):
         found = _from_table(pool, made, settings, threads)
     else:
@@ -146,12 +146,13 @@ def select(
     return selection(found, made, k, seed)
 
 
-def _path(pool: Any) -> str:
+def pool_path(pool: Any, name: str = "pool") -> str:
+    """Returns the path or the pattern of a pool's files."""
     path = os.fspath(pool)
     if not isinstance(path, str):
-        raise TypeError("pool: need a path of str, not of bytes")
+        raise TypeError(f"{name}: need a path of str, not of bytes")
     if not os.path.exists(path) and not glob.has_magic(path):
-        raise FileNotFoundError(f"pool: there is no file or folder {path!r}")
+        raise FileNotFoundError(f"{name}: there is no file or folder {path!r}")
     return path
 
 
@@ -161,7 +162,8 @@ def _from_table(pool: Any, made: _querist.Selector, settings: tuple[Any, ...], t
         if not parts:
             raise ValueError("pool: this rule reads it twice, which a stream cannot be; give a table, or another rule")
         scale = made.merge_samples(_each(made.sample, parts))
-        made = selector(*(*settings, scale))
+        settings = (*settings, scale)
+        made = selector(*settings)
     return made.finish(_each(made.part, parts or [(pool, 0)]))
 
 
@@ -225,7 +227,7 @@ def model_bytes(model: Any) -> bytes:
     if isinstance(model, (str, os.PathLike)):
         with open(model, "rb") as file:
             return file.read()
-    if hasattr(model, "to_bytes") and hasattr(model, "query"):
+    if hasattr(model, "to_bytes") and hasattr(model, "predict"):
         return bytes(model.to_bytes())
     raise TypeError(f"model: need a model file, its bytes or an ActiveClassifier, not {type(model).__name__}")
 

@@ -137,7 +137,7 @@ class Stream(_querist.Stream):
     def __reduce__(self) -> tuple[Any, ...]:
         return _taken_up, (type(self), self._settings, self._classes, self.state())
 
-    _classes: list[Any]
+    _classes: list[object]
     _settings: _Settings
 
     @property
@@ -160,7 +160,7 @@ class Stream(_querist.Stream):
         outputs = 1 if len(self._classes) in (0, 2) else len(self._classes)
         return self.parameters(average).reshape(-1, outputs)
 
-    def predict(self, x: Any) -> Any:
+    def predict(self, x: object) -> object:
         """Returns the label of one observation, by the current parameters."""
         scores = self.scores(x)
         if not self._classes:

@@ -101,7 +101,8 @@ def equivalent_loss(loss: str, rule: str, s: ArrayLike) -> Numbers:
     >>> querist.equivalent_loss("logistic", "constant:p=0.5", [0.0]).round(6).tolist()
     [0.346574]
     """
-    return tabulate(loss, rule, s)["equivalent"]
+    points = _points("s", s, -np.inf, np.inf)
+    return _querist.equivalent(loss, rule, points.ravel(), 0).reshape(points.shape)
 
 
 def _points(name: str, points: Any, low: float, high: float) -> Numbers:

@@ -1,8 +1,9 @@
 """Pools on a Spark cluster: the kernels of ``querist select`` on the executors, by Arrow batches.
 
 Executors need this package, pyarrow and pandas. A part of a selection is a byte string of at most ``k + 1`` rows. The
-executors merge parts, and the driver receives the last few. The result is bit-identical to that of ``querist.select`` on the
-same rows: it does not depend on partitions, their order, retries or lost workers.
+driver merges the parts of all partitions; if they may be many or large, the executors merge them into a few before. The
+result is bit-identical to that of ``querist.select`` on the same rows: it does not depend on partitions, their order,
+retries or lost workers.
 """
 
 from __future__ import annotations
@@ -23,19 +24,24 @@ if TYPE_CHECKING:
 __all__ = ["ask", "score", "select"]
 
 _SLOTS = 32
-"""The number of parts that the executors merge all partitions into; the driver merges these."""
+"""The number of parts that the executors merge all partitions into if the parts are large; the driver merges these."""
+
+_SMALL_POOL = 1 << 36
+"""The size of a pool in bytes up to which it has few partitions."""
+_SMALL_K = 1 << 12
+"""The largest ``k`` whose parts are small."""
 
 
 def select(
     df: DataFrame,
-    model: Any = None,
+    model: object = None,
     k: int = 1,
     *,
     id: str,
     features: str | None = None,
     probabilities: str | None = None,
     rule: str | None = None,
-    exclude: Any = None,
+    exclude: object = None,
     seed: int = 0,
 ) -> Selection:
     """Draws the next ``k`` rows of a DataFrame, like :func:`querist.select`.
@@ -60,7 +66,7 @@ def select(
     if not isinstance(id, str):
         raise TypeError(f"id: need the name of a column, not {type(id).__name__}")
     if hasattr(exclude, "sparkSession"):
-        exclude = [row[0] for row in exclude.select(_quoted(id if id in exclude.columns else exclude.columns[0])).collect()]
+        exclude = _ids(exclude, id)
     width = None
     if probabilities is not None:
         check_probabilities(model, features, probabilities)
@@ -75,7 +81,7 @@ def select(
     return selection(made.finish(_merged(pool, settings, "part")), made, k, seed)
 
 
-def score(df: DataFrame, model: Any, *, features: str | None = None, column: str = "probability") -> DataFrame:
+def score(df: DataFrame, model: object, *, features: str | None = None, column: str = "probability") -> DataFrame:
     """Adds a column of probabilities: of the second class of two, or of all classes in an array."""
     from pyspark.sql import types
 
@@ -104,7 +110,7 @@ def score(df: DataFrame, model: Any, *, features: str | None = None, column: str
 
 def ask(
     df: DataFrame,
-    model: Any,
+    model: object,
     *,
     id: str,
     features: str | None = None,
@@ -150,6 +156,11 @@ def _columns(df: DataFrame, made: Any) -> DataFrame:
     return df.select([col(_quoted(name)) for name in names])
 
 
+def _ids(df: Any, id: str) -> list[Any]:
+    """Collects the ids of a DataFrame, from the column of ids or the first."""
+    return [row[0] for row in df.select(_quoted(id if id in df.columns else df.columns[0])).collect()]
+
+
 def _width(df: DataFrame, column: str) -> int:
     """Returns the number of probabilities in each row of a column, 1 for numbers."""
     from pyspark.sql.functions import col, size
@@ -171,7 +182,7 @@ def _quoted(name: str) -> str:
 
 
 def _merged(pool: DataFrame, settings: tuple[Any, ...], work: str) -> list[bytes]:
-    """Returns the parts of all partitions, merged by the executors into a few."""
+    """Returns the parts of all partitions; the executors merge large ones into a few."""
 
     def parts(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         from pyspark import TaskContext
@@ -195,9 +206,19 @@ def _merged(pool: DataFrame, settings: tuple[Any, ...], work: str) -> list[bytes
 
     schema = "slot long, part binary"
     # The partition id is the same when a task is retried.
-    slots = pool.mapInArrow(parts, schema).selectExpr(f"slot % {_SLOTS} as slot", "part").repartition(_SLOTS, "slot")
-    found = [bytes(row["part"]) for row in slots.mapInArrow(merge, schema).collect()]
+    made = pool.mapInArrow(parts, schema)
+    if settings[1] > _SMALL_K or _bytes(pool) > _SMALL_POOL:
+        slots = made.selectExpr(f"slot % {_SLOTS} as slot", "part").repartition(_SLOTS, "slot")
+        made = slots.mapInArrow(merge, schema)
+    found = [bytes(row["part"]) for row in made.collect()]
     return found or ([] if work == "sample" else [selector(*settings).empty()])
+
+
+def _bytes(pool: DataFrame) -> float:
+    """Returns the size of a pool as Spark estimates it from the files, without running anything; infinity if unknown."""
+    plan = getattr(pool, "_jdf", None)
+    # Spark Connect has no plan on the client.
+    return float("inf") if plan is None else float(str(plan.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:

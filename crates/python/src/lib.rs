@@ -2,6 +2,7 @@
 
 use pyo3::pymodule;
 
+mod ask;
 mod certificate;
 mod error;
 mod estimate;
@@ -16,6 +17,8 @@ mod threads;
 
 #[pymodule]
 mod _querist {
+    #[pymodule_export]
+    use crate::ask::ask;
     #[pymodule_export]
     use crate::certificate::{certify, listed};
     #[pymodule_export]
@@ -33,7 +36,9 @@ mod _querist {
     #[pymodule_export]
     use crate::stream::{PyStream, StreamAsk, made_ask};
     #[pymodule_export]
-    use crate::theory::{class_uncertainties, tabulate_link, tabulate_margins, tabulate_probabilities, uncertainties};
+    use crate::theory::{
+        class_uncertainties, equivalent, tabulate_link, tabulate_margins, tabulate_probabilities, uncertainties,
+    };
 
     use pyo3::prelude::*;
 

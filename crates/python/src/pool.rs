@@ -24,7 +24,7 @@ type Settings = (usize, String, Option<String>, String, Option<String>, u64);
 
 /// A table of predictions: contiguous rows.
 #[derive(FromPyObject)]
-enum HeldTable<'py> {
+pub(crate) enum HeldTable<'py> {
     F32(PyReadonlyArray2<'py, f32>),
     F64(PyReadonlyArray2<'py, f64>),
 }
@@ -35,6 +35,11 @@ type Given<'py> = (String, HeldTable<'py>);
 impl HeldTable<'_> {
     fn predictions(&self, name: &str) -> PyResult<Predictions<'_>> {
         let kind = if name == "probabilities" { PredictionKind::Probabilities } else { PredictionKind::Scores };
+        self.predictions_of(kind, name)
+    }
+
+    /// Returns the predictions without a copy; `name` is that of the argument, for errors.
+    pub(crate) fn predictions_of(&self, kind: PredictionKind, name: &str) -> PyResult<Predictions<'_>> {
         let not_contiguous = |_| wrong_value(name, "need contiguous rows");
         let (values, columns) = match self {
             Self::F32(array) => (PredictionValues::F32(array.as_slice().map_err(not_contiguous)?), array.shape()[1]),

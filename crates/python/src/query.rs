@@ -1,16 +1,16 @@
 //! The next rows to label: one pass for U, then draws without replacement in proportion to it.
 
-use numpy::ndarray::ArrayView2;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use querist_engine::coin::Coin;
-use querist_engine::pool::{BLOCK, RowWeights, settle};
+use querist_engine::pool::{BLOCK, PredictionKind, RowWeights, WrongPrediction, settle};
 use querist_engine::rule::{self, Rule};
-use querist_engine::select::{NotAnUncertainty, fill};
+use querist_engine::select::{NotAnUncertainty, check, fill};
 
 use crate::error::{sheltered, wrong_value};
 use crate::model::{labels_of, scorer};
+use crate::pool::HeldTable;
 use crate::rows::PythonRows;
 use crate::threads::{in_pieces, threads};
 
@@ -128,66 +128,41 @@ pub(crate) fn query<'py>(
 #[pyfunction]
 pub(crate) fn query_scores<'py>(
     py: Python<'py>,
-    said: PyReadonlyArray2<'py, f64>,
+    given: HeldTable<'py>,
     are_probabilities: bool,
     wanted: QuerySettings,
     argument: &str,
 ) -> PyResult<Found<'py>> {
     sheltered(|| {
-        let said = said.as_array();
-        let outputs = if wanted.classes == 2 { 1 } else { said.ncols() };
-        let read = |row: usize, out: &mut [f64]| read_scores(&said, (are_probabilities, argument), row, out);
-        let rule = wanted.settled_rule(said.nrows(), outputs, read)?;
+        let kind = if are_probabilities { PredictionKind::Probabilities } else { PredictionKind::Scores };
+        let predictions = given.predictions_of(kind, argument)?;
+        let wrong = |found: WrongPrediction| wrong_row(&found, argument);
+        let outputs = if wanted.classes == 2 { 1 } else { predictions.classes() };
+        let read = |row: usize, out: &mut [f64]| predictions.scores(row, out).map_err(wrong);
+        let rule = wanted.settled_rule(predictions.len(), outputs, read)?;
         let mut weights = RowWeights::default();
-        in_pieces(py, said.nrows(), (BLOCK, outputs), |rows| {
+        in_pieces(py, predictions.len(), (BLOCK, outputs), |rows| {
             weights.extend(rows.len(), |first, out| {
-                let mut scores = vec![0.0; out.len() * outputs];
-                for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
-                    read(first + row, scores)?;
-                }
-                fill(&rule, outputs, &scores, out).map_err(|odd| no_uncertainty(first, odd))
+                predictions.fill(&rule, first, out).map_err(wrong)?;
+                check(out).map_err(|odd| no_uncertainty(first, odd))
             })
         })?;
-        wanted.found(py, weights, said.nrows())
+        wanted.found(py, weights, predictions.len())
     })
+}
+
+/// Creates the error for a row whose predictions are wrong.
+fn wrong_row(found: &WrongPrediction, argument: &str) -> PyErr {
+    let what = match (found.kind, argument) {
+        (PredictionKind::Probabilities, "estimator") => "predict_proba gives no probabilities",
+        (PredictionKind::Probabilities, _) => "no probabilities",
+        (PredictionKind::Scores, "estimator") => "decision_function gives NaN or infinity",
+        (PredictionKind::Scores, _) => "NaN or infinity",
+    };
+    wrong_value(argument, format!("{what} in row {}", found.row))
 }
 
 /// Creates the error for a row with an invalid U, in a block that begins at `first`.
 fn no_uncertainty(first: usize, odd: NotAnUncertainty) -> PyErr {
     wrong_value("rule", NotAnUncertainty(first + odd.0))
-}
-
-/// The largest accepted deviation from 1 of the sum of a row's probabilities.
-const SLACK: f64 = 1e-3;
-
-/// Reads the scores of one row: unchanged, or the logit or logarithms of its probabilities.
-fn read_scores(
-    predicted: &ArrayView2<'_, f64>,
-    (are_probabilities, argument): (bool, &str),
-    row: usize,
-    out: &mut [f64],
-) -> PyResult<()> {
-    let predicted = predicted.row(row);
-    let wrong = |what: &str| wrong_value(argument, format!("{what} in row {row}"));
-    if !are_probabilities {
-        for (score, value) in out.iter_mut().zip(predicted) {
-            *score = *value;
-        }
-        let bad = out.iter().any(|score| !score.is_finite());
-        return if bad { Err(wrong("decision_function gives NaN or infinity")) } else { Ok(()) };
-    }
-    let sum: f64 = predicted.iter().sum();
-    let near_one = 1.0 - SLACK..=1.0 + SLACK;
-    if predicted.iter().any(|p| !(0.0..=1.0 + SLACK).contains(p)) || !near_one.contains(&sum) {
-        let what = if argument == "estimator" { "predict_proba gives no probabilities" } else { "no probabilities" };
-        return Err(wrong(what));
-    }
-    if let [score] = out {
-        *score = predicted[1].ln() - predicted[0].ln();
-        return Ok(());
-    }
-    for (score, p) in out.iter_mut().zip(predicted) {
-        *score = p.ln();
-    }
-    Ok(())
 }

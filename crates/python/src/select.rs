@@ -169,8 +169,22 @@ impl Selector {
     /// Returns the scores of every row.
     fn scores<'py>(&self, py: Python<'py>, stream: Stream) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let taker = self.read(py, stream, 0, ScoreList::default())?;
-        let rows = taker.0.len() / self.outputs();
-        taker.0.into_pyarray(py).reshape([rows, self.outputs()])
+        self.score_table(py, taker.0)
+    }
+
+    /// Returns the scores of every row of files, in their order.
+    fn file_scores<'py>(&self, py: Python<'py>, pool: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        sheltered(|| {
+            let pool = PoolFiles::find(pool).map_err(refused)?;
+            let mut recipe = self.query().recipe().map_err(|fault| wrong_value("features", in_python(&fault)))?;
+            recipe.guess_id(std::iter::empty());
+            let stop = AtomicBool::new(false);
+            let on_rows = |_| !stop.load(Ordering::Relaxed);
+            // A single thread reads the rows in order.
+            let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads: 1, on_rows: &on_rows };
+            let found = beside(py, &stop, || pass.over(&pool, ScoreList::default))?.map_err(refused)?;
+            self.score_table(py, found.into_iter().flat_map(|list| list.0).collect())
+        })
     }
 
     /// Draws from rows in memory, whose ids are their indices.
@@ -219,6 +233,12 @@ impl Selector {
 }
 
 impl Selector {
+    /// Returns scores as a table, a row for each row.
+    fn score_table<'py>(&self, py: Python<'py>, scores: Vec<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let rows = scores.len() / self.outputs();
+        scores.into_pyarray(py).reshape([rows, self.outputs()])
+    }
+
     fn query(&self) -> Query<'_> {
         Query {
             model: &self.model,

@@ -1,6 +1,6 @@
 //! The theory at arrays of points: U, losses, equivalent losses and links.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use querist_theory::coordinate::Label;
 use querist_theory::equivalent::Queried;
@@ -111,6 +111,28 @@ fn is_classification(pair: &Queried, argument: &str) -> PyResult<()> {
         return Err(wrong_value(argument, what));
     }
     Ok(())
+}
+
+/// Returns the equivalent loss at margins, or its derivative of this order: the slope U·ℓ′ or the curvature. At a kink, the
+/// curvature is one of the two sides. NaN gives NaN.
+#[pyfunction]
+pub(crate) fn equivalent<'py>(
+    py: Python<'py>,
+    loss: &str,
+    rule: &str,
+    s: PyReadonlyArray1<'_, f64>,
+    order: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    sheltered(|| {
+        let (pair, s) = (pair(loss, rule)?, s.as_array().to_vec());
+        let at = |s: f64| match order {
+            _ if s.is_nan() => s,
+            0 => pair.value(s),
+            1 => pair.slope(s),
+            _ => pair.curvature(s),
+        };
+        Ok(py.detach(|| s.into_iter().map(at).collect::<Vec<f64>>()).into_pyarray(py))
+    })
 }
 
 /// Returns U at margins.

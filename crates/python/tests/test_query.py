@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -233,3 +234,34 @@ def test_query_is_a_query_strategy_for_modal() -> None:
         indices, rows = learner.query(X, n=2, rule="entropy", random_state=rng)
         learner.teach(rows, y[indices])
     assert (learner.estimator.predict(X) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize("rule", ["boundary", "entropy", "least-confidence"])
+def test_stated_probabilities_match_20_000_simulated_draws(rule):
+    P = np.random.default_rng(4).dirichlet([0.8] * 3, size=8)
+    stated: dict[tuple[int, int], float] = {}
+    seen: dict[tuple[int, int], int] = {}
+    for seed in range(20_000):
+        rows, p = querist.query(P, n=2, rule=rule, random_state=seed, return_probabilities=True)
+        pair = (int(rows[0]), int(rows[1]))
+        seen[pair] = seen.get(pair, 0) + 1
+        assert stated.setdefault(pair, float(p.prod())) == float(p.prod())
+    # Pairs that are expected less than 5 times count as one.
+    often = [pair for pair in stated if 20_000 * stated[pair] >= 5]
+    expected = [20_000 * stated[pair] for pair in often]
+    found = [seen[pair] for pair in often]
+    rest = 20_000 - sum(expected)
+    assert len(often) > 20
+    assert rest >= -1e-6
+    if rest > 1e-6:
+        expected, found = [*expected, rest], [*found, 20_000 - sum(found)]
+    assert scipy.stats.chisquare(found, expected).pvalue > 0.001
+
+
+def test_single_and_double_precision_draw_the_same_rows_without_a_copy():
+    P = np.random.default_rng(6).dirichlet([0.5] * 4, size=3000).astype(np.float32)
+    for rule in ("boundary", "entropy", "least-confidence"):
+        narrow = querist.query(P, n=50, rule=rule, random_state=1, return_probabilities=True)
+        wide = querist.query(P.astype(np.float64), n=50, rule=rule, random_state=1, return_probabilities=True)
+        assert narrow[0].tolist() == wide[0].tolist()
+        assert narrow[1].tolist() == wide[1].tolist()

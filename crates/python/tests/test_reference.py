@@ -39,7 +39,10 @@ def reference() -> str:
     spark = ast.parse((PACKAGE / "spark.py").read_text()).body
     functions = [node for node in spark if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
     entries = [found[name] for name in sorted(found, key=lambda name: (name.lower(), name))]
-    return "\n".join(entries + [described(node, "querist.spark.") for node in functions])
+    entries += [described(node, "querist.spark.") for node in functions]
+    torch = ast.parse((PACKAGE / "torch.py").read_text())
+    nodes = [node for node in torch.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in names(torch)]
+    return "\n".join(entries + [described(node, "querist.torch.") for node in nodes])
 
 
 def is_overload(node: ast.ClassDef | ast.FunctionDef) -> bool:

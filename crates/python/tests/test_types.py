@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import subprocess
 import sys
@@ -39,11 +41,67 @@ assert_type(querist.uncertainty("entropy", [0.0]), NDArray[np.float64])
 """
 
 
-def test_the_readme_is_well_typed(tmp_path: Path) -> None:
+def readme(folder: Path) -> Path:
+    """Writes the README's examples as a program."""
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), flags=re.M | re.S)
     assert blocks
-    program = tmp_path / "readme.py"
+    program = folder / "readme.py"
     program.write_text(NAMES + "\n".join(blocks) + MORE)
+    return program
+
+
+def test_pyright_accepts_the_readme(tmp_path: Path) -> None:
+    program = readme(tmp_path)
+    settings = {
+        "include": [str(program)],
+        "typeCheckingMode": "standard",
+        "extraPaths": [str(ROOT / "crates/python")],
+        # The program declares its inputs without values.
+        "reportUnboundVariable": False,
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--level", "error", "--pythonpath", sys.executable, "-p", tmp_path]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
+
+
+def test_no_public_name_has_the_type_any() -> None:
+    package = ROOT / "crates/python/querist"
+    names = listed(ast.parse((package / "__init__.py").read_text()))
+    found = []
+    for path in sorted(package.glob("*.py")):
+        module = ast.parse(path.read_text())
+        public = listed(module) & names if path.name.startswith("_") else listed(module)
+        for node in module.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in public:
+                found += [f"{path.name}, {node.name}: {ast.unparse(one)}" for one in annotations(node) if mentions_any(one)]
+    assert found == []
+
+
+def listed(module: ast.Module) -> set[str]:
+    """Returns ``__all__``."""
+    values = (node.value for node in module.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
+    return set(ast.literal_eval(next(values))) if module.body else set()
+
+
+def annotations(node: ast.AST) -> list[ast.expr]:
+    """Returns the annotations of a function, or of the public fields and methods of a class."""
+    if isinstance(node, ast.ClassDef):
+        return [one for each in node.body for one in annotations(each)]
+    if isinstance(node, ast.AnnAssign):
+        return [] if ast.unparse(node.target).startswith("_") else [node.annotation]
+    if not isinstance(node, ast.FunctionDef) or (node.name.startswith("_") and node.name != "__init__"):
+        return []
+    arguments = [argument.annotation for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
+    return [one for one in [*arguments, node.returns] if one is not None]
+
+
+def mentions_any(annotation: ast.expr) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "Any" for one in ast.walk(annotation))
+
+
+def test_the_readme_is_well_typed(tmp_path: Path) -> None:
+    program = readme(tmp_path)
     command = [
         sys.executable,
         "-m",

@@ -22,7 +22,7 @@ mod predictions;
 
 pub use assess::ScoredPoolEstimate;
 pub use error::ScoredPoolError;
-pub use predictions::{Prediction, PredictionKind, PredictionValues, Predictions};
+pub use predictions::{Prediction, PredictionKind, PredictionValues, Predictions, WrongPrediction};
 
 /// The draws before every class has a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -139,14 +139,20 @@ impl<'a> Predictions<'a> {
     }
 
     /// Computes the scores of a row as rules take them: one for two classes, otherwise one for each class.
-    pub(super) fn scores(&self, row: usize, out: &mut [f64]) -> Result<(), WrongPrediction> {
+    ///
+    /// # Errors
+    /// If the row has no predictions of this kind.
+    pub fn scores(&self, row: usize, out: &mut [f64]) -> Result<(), WrongPrediction> {
         let prediction = self.prediction(row)?;
         prediction.scores(out);
         Ok(())
     }
 
     /// Computes U of consecutive rows.
-    pub(super) fn fill(&self, rule: &Rule, first: usize, out: &mut [f64]) -> Result<(), WrongPrediction> {
+    ///
+    /// # Errors
+    /// If a row has no predictions of this kind.
+    pub fn fill(&self, rule: &Rule, first: usize, out: &mut [f64]) -> Result<(), WrongPrediction> {
         let mut values = vec![0.0; self.classes()];
         let mut kernel = Kernel::new(rule, self.kind, self.classes());
         for (index, u) in out.iter_mut().enumerate() {
