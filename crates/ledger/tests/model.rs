@@ -54,7 +54,7 @@ proptest! {
 #[test]
 fn the_layout_matches_the_documentation() {
     let model = ModelFile {
-        version: ModelVersion::OfKinds,
+        version: ModelVersion::Linear,
         header: "{}".to_owned(),
         arrays: vec![("w".to_owned(), vec![1.0, -2.0])],
     };
@@ -72,6 +72,9 @@ fn the_layout_matches_the_documentation() {
     assert_eq!(written[..written.len() - 32], bytes);
     let checksum = written[written.len() - 32..].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     assert_eq!(checksum, "19c6481c943c5d5d2ae27112239cc8f70ef43ad471dea3c37074e0d14d36d053");
+    let other = ModelFile { version: ModelVersion::OfKinds, ..model };
+    assert!(other.to_bytes().starts_with(b"querist model 2\n"));
+    assert_eq!(ModelFile::from_bytes(&other.to_bytes()).unwrap(), other);
 }
 
 /// Asserts that both ways of reading reject the bytes with the same message, and returns the fault.
@@ -135,7 +138,7 @@ fn files_that_are_not_models_are_rejected() {
         (b"id,label\n1,2\n", "not a Querist model file"),
         (b"querist model x\n", "not a Querist model file"),
         (
-            b"querist model 2\nwhatever comes then",
+            b"querist model 3\nwhatever comes then",
             "a model file of version 3, but this program reads versions up to 2\n  install a newer",
         ),
         (b"querist model 17\n", "a model file of version 17, but"),

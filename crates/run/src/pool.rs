@@ -12,19 +12,17 @@ use querist_data::{Batch, Encoder, Loaded, ReadOptions, StoredCells, StoredColum
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::learner::Diverged;
 use querist_engine::narrow::Narrow;
-use querist_engine::pool::{
-    AnswerError, Draw, Drawn, ModelCandidate, NoRow, Objective, PoolLearner, RefitPool, Replacement,
-};
+use querist_engine::pool::{AnswerError, Draw, Drawn, NoRow, Objective, PoolLearner, RefitPool};
 use querist_engine::scorer::Score;
 use querist_engine::stop::StopRule;
 use querist_ledger::Ledger;
 use serde_json::{Value, json};
 
 pub use curve::CurvePoint;
-pub use learner::RunLearner;
+pub use learner::{RunLearner, noted_models};
 
-use crate::build::{self, FitSettings, Resolved};
-use crate::error::{Context, Result, bail};
+use crate::build::{self, Resolved};
+use crate::error::{Result, bail};
 use crate::feed;
 use crate::files::{FileSettings, input};
 use crate::model_file::ModelParameters;
@@ -184,7 +182,7 @@ impl PoolRun {
         let seed = settings.learner.seed;
         stop.iter().try_for_each(|rule| stop::check(rule, build::labels(&encoder)?))?;
         let resolved = resolve(settings, &encoder, &pool)?;
-        let (mut learner, models) = learner(settings, &resolved, &pool)?;
+        let (mut learner, models) = learner::begin(settings, &resolved, &pool)?;
         if let RunLearner::Refit(learner) = &mut learner {
             learner.set_start_rows(start.rows.clone());
         }
@@ -204,7 +202,7 @@ impl PoolRun {
             monitor.on_notice(&precision.announce(goal, &learner.rules().rule, learner.askable())?);
         }
         let mut notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &seed_labels))?;
-        notes.extend(models_note(&models)?);
+        notes.extend(learner::models_note(&models)?);
         let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
         let measured = test.as_ref().map(|test| (test, &pool));
         let (diary, diverged) = match &opened {
@@ -446,43 +444,6 @@ fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Resul
     };
     let precision_class = settings.learner.precision_class(labels, encoder.classes())?;
     Ok(Resolved { labels, dim: pool.rows.dim(), step: step::resolve(&settings.learner, &context)?, precision_class })
-}
-
-/// The note of the models among which the answers decide.
-const MODELS: &str = "models";
-
-/// Returns the note of a run's models. A linear model needs none.
-fn models_note(models: &[ModelCandidate]) -> Result<Option<(&'static str, String)>> {
-    let is_linear = models == [ModelCandidate::Linear];
-    Ok(if is_linear { None } else { Some((MODELS, serde_json::to_string(models)?)) })
-}
-
-/// Returns the models that a ledger notes.
-pub fn noted_models(ledger: &Ledger) -> Result<Vec<ModelCandidate>> {
-    let Some(note) = ledger.note(MODELS) else { return Ok(vec![ModelCandidate::Linear]) };
-    serde_json::from_str(note).context("the ledger's models")
-}
-
-/// Makes the learner, and returns the models that it can fit.
-fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<(RunLearner, Vec<ModelCandidate>)> {
-    let (rows, draw) = (pool.rows.len(), settings.draw);
-    let mut models = vec![ModelCandidate::Linear];
-    let mut learner: RunLearner = match settings.fit {
-        Some(objective) => {
-            let task = build::task(&settings.learner, resolved.labels)?;
-            models = build::models(settings.files.model_kind(), &pool.rows, &*task)?;
-            let made = FitSettings { objective, empty: pool.rows.empty_like(), models: models.clone() };
-            build::refit_pool(&settings.learner, resolved, draw, made, rows)?.into()
-        }
-        None => {
-            let replacement = if settings.repeat { Replacement::With } else { Replacement::Without };
-            build::sgd_pool(&settings.learner, resolved, draw, replacement, rows)?.into()
-        }
-    };
-    if let Some(within) = settings.apart {
-        learner.diversify(within)?;
-    }
-    Ok((learner, models))
 }
 
 /// Returns the header of the ledger, which identifies the run.

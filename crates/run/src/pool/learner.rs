@@ -1,7 +1,15 @@
 //! The learner of a pool's run, of either kind.
 
-use querist_engine::pool::{AnswerError, Drawn, NoRow, PoolLearner, PoolSampler, RefitPool, SgdPool};
+use querist_data::Batch;
+use querist_engine::pool::{
+    AnswerError, Drawn, ModelCandidate, NoRow, PoolLearner, PoolSampler, RefitPool, Replacement, SgdPool,
+};
+use querist_ledger::Ledger;
 use querist_rows::{Row, Rows};
+
+use super::PoolRunSettings;
+use crate::build::{self, FitSettings, Resolved};
+use crate::error::{Context, Result};
 
 /// The learner of a pool's run.
 #[derive(Debug)]
@@ -64,4 +72,45 @@ impl PoolLearner for RunLearner {
     fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), AnswerError> {
         self.as_learner_mut().answer(answers)
     }
+}
+
+/// The note of the models among which the answers decide.
+const MODELS: &str = "models";
+
+/// Returns the note of a run's models. A linear model needs none.
+pub(super) fn models_note(models: &[ModelCandidate]) -> Result<Option<(&'static str, String)>> {
+    let is_linear = models == [ModelCandidate::Linear];
+    Ok(if is_linear { None } else { Some((MODELS, serde_json::to_string(models)?)) })
+}
+
+/// Returns the models that a ledger notes.
+pub fn noted_models(ledger: &Ledger) -> Result<Vec<ModelCandidate>> {
+    let Some(note) = ledger.note(MODELS) else { return Ok(vec![ModelCandidate::Linear]) };
+    serde_json::from_str(note).context("the ledger's models")
+}
+
+/// Makes the learner, and returns the models that it can fit.
+pub(super) fn begin(
+    settings: &PoolRunSettings,
+    resolved: &Resolved,
+    pool: &Batch,
+) -> Result<(RunLearner, Vec<ModelCandidate>)> {
+    let (rows, draw) = (pool.rows.len(), settings.draw);
+    let mut models = vec![ModelCandidate::Linear];
+    let mut learner: RunLearner = match settings.fit {
+        Some(objective) => {
+            let task = build::task(&settings.learner, resolved.labels)?;
+            models = build::models(settings.files.model_kind(), &pool.rows, &*task)?;
+            let made = FitSettings { objective, empty: pool.rows.empty_like(), models: models.clone() };
+            build::refit_pool(&settings.learner, resolved, draw, made, rows)?.into()
+        }
+        None => {
+            let replacement = if settings.repeat { Replacement::With } else { Replacement::Without };
+            build::sgd_pool(&settings.learner, resolved, draw, replacement, rows)?.into()
+        }
+    };
+    if let Some(within) = settings.apart {
+        learner.diversify(within)?;
+    }
+    Ok((learner, models))
 }
