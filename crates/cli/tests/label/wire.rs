@@ -244,7 +244,8 @@ fn the_document_and_the_responses_have_the_same_fields() {
         let fixed = ["label", &data, "--text", "body", "--port", "0", "--no-browser", "--json", "--ledger", &ledger];
         LabelServer::start(&[&fixed[..], more].concat())
     };
-    let binary = started("binary.ledger", &["--labels", "no,yes", "--overlap", "2"]);
+    // With random draws, the random twin has enough answers however slowly models are fitted.
+    let binary = started("binary.ledger", &["--labels", "no,yes", "--overlap", "2", "--cold-start", "random"]);
     let (_, document) = binary.client().get("/api/openapi.json").unwrap();
     let mut wire = Wire { document, seen: BTreeSet::new() };
     let mut held = CheckedClient { client: binary.client(), wire: &mut wire };
