@@ -24,6 +24,7 @@ mod answers;
 mod assess;
 mod cold_start;
 mod crossfit;
+mod current_model;
 mod diversity;
 mod model_fit;
 mod precision;

@@ -268,7 +268,7 @@ impl RefitPool {
         let sampler = &self.sampler;
         let (task, mut scores) = (&*sampler.learner.task, vec![0.0; sampler.learner.model.outputs]);
         let loss = |(x, _, label): &(Row<'_>, Drawn, f64)| {
-            sampler.write_scores(*x, &mut scores);
+            sampler.model().scores(*x, &mut scores);
             if task.is_classification() {
                 f64::from(u8::from(task.decide(&scores) != *label))
             } else {

@@ -3,6 +3,7 @@
 //! Rows proposed at random are accepted in proportion to U: the cost does not grow with the pool.
 
 use super::cold_start::ColdStart;
+use super::current_model::CurrentModel;
 use super::diversity::Diversity;
 use super::row_weights::settle_on;
 use super::{Draw, Drawn, NoRow, Replacement, Retired, Scan};
@@ -130,16 +131,13 @@ impl PoolSampler {
 
     fn scores_at(&self, x: Row<'_>) -> Vec<f64> {
         let mut scores = vec![0.0; self.learner.model.outputs];
-        self.write_scores(x, &mut scores);
+        self.model().scores(x, &mut scores);
         scores
     }
 
-    /// Writes the scores of an observation.
-    pub(super) fn write_scores<X: Features>(&self, x: X, out: &mut [f64]) {
-        match &self.nonlinear {
-            None => self.learner.scores(x, out),
-            Some(model) => model.scores(x, out),
-        }
+    /// Returns the current model.
+    pub(super) fn model(&self) -> CurrentModel<'_> {
+        CurrentModel { learner: &self.learner, nonlinear: self.nonlinear.as_ref() }
     }
 
     pub(super) fn draw_weight(&self, x: Row<'_>) -> f64 {
@@ -213,9 +211,9 @@ impl PoolSampler {
             return;
         }
         let outputs = self.learner.model.outputs;
-        let model = (&self.learner, self.nonlinear.as_ref());
+        let model = CurrentModel { learner: &self.learner, nonlinear: self.nonlinear.as_ref() };
         let score = |sampled: &[usize], scores: &mut [f64]| {
-            scores_of(model, rows, sampled, scores);
+            model.scores_of(rows, sampled, scores);
             Ok::<_, std::convert::Infallible>(())
         };
         let Ok(()) = settle_on(self.rules.now_mut(), &self.retired, outputs, self.rarest, score);
@@ -278,8 +276,7 @@ impl PoolSampler {
 
     /// Returns a pass over the rows that are left.
     pub(super) fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
-        let model = (&self.learner, self.nonlinear.as_ref());
-        Scan::new(rows, model, self.rule(), &self.retired, self.diversity.as_ref())
+        Scan::new(rows, self.model(), self.rule(), &self.retired, self.diversity.as_ref())
     }
 
     /// Estimates the mean of U over the remaining rows from separate rows. They are independent of the draw, so that a
@@ -290,7 +287,7 @@ impl PoolSampler {
         let sampled: Vec<usize> = indices.filter(|row| !self.retired.contains(*row)).take(wanted).collect();
         let outputs = self.learner.model.outputs;
         let mut scores = vec![0.0; wanted * outputs];
-        scores_of((&self.learner, self.nonlinear.as_ref()), rows, &sampled, &mut scores);
+        self.model().scores_of(rows, &sampled, &mut scores);
         let weight = |(row, scores): (&usize, &[f64])| {
             let x = rows.row(*row);
             self.rule().probability(scores, x) * self.diversity.as_ref().map_or(1.0, |diversity| diversity.factor(x))
@@ -309,7 +306,8 @@ impl PoolSampler {
 
     /// Proposes rows until one is accepted; scans after as many tries as a scan would cost.
     fn reject<X: Features>(&mut self, rows: &Rows, row: impl Fn(usize) -> X) -> Result<Drawn, NoRow> {
-        // Uses the fields, not `rule()`, because the scores are written while the rule is borrowed.
+        // Uses the fields, not `rule()` and `model()`, because the scores are written while these are borrowed.
+        let model = CurrentModel { learner: &self.learner, nonlinear: self.nonlinear.as_ref() };
         let rule = self.cold.as_ref().map_or_else(|| self.rules.now(), ColdStart::rule);
         let u_max = rule.max();
         let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
@@ -329,10 +327,7 @@ impl PoolSampler {
             }
             tries += 1;
             let x = row(index);
-            match &self.nonlinear {
-                None => self.learner.scores(x, &mut self.scores),
-                Some(model) => model.scores(x, &mut self.scores),
-            }
+            model.scores(x, &mut self.scores);
             let factor = self.diversity.as_ref().map_or(1.0, |diversity| diversity.factor(x));
             let uncertainty = factor * rule.probability(&self.scores, x);
             let probability = uncertainty / u_max;
@@ -357,17 +352,5 @@ impl PoolSampler {
         let drawn = self.scan(rows).draw(self.accept.unit(self.time))?;
         // Given that `cap` tries failed, E[N] is `cap` more than before: the weight stays unbiased.
         Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, fallback: true, ..drawn })
-    }
-}
-
-/// Writes the scores of the rows at these indices, by the learner unless there is another model.
-fn scores_of((learner, nonlinear): (&Learner, Option<&Scorer>), rows: &Rows, indices: &[usize], out: &mut [f64]) {
-    match nonlinear {
-        Some(model) => model.scores_of_indices(rows, indices, out),
-        None => {
-            for (row, out) in indices.iter().zip(out.chunks_exact_mut(learner.model.outputs)) {
-                learner.scores(rows.row(*row), out);
-            }
-        }
     }
 }

@@ -4,14 +4,13 @@
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
+use super::current_model::CurrentModel;
 use super::diversity::Diversity;
 use super::retired::Retired;
 use super::{Drawn, NoRow};
 use crate::features::dense_scores;
-use crate::learner::Learner;
 use crate::rows::Rows;
 use crate::rule::Rule;
-use crate::scorer::Scorer;
 
 /// The number of rows in a block.
 pub const BLOCK: usize = 1024;
@@ -22,8 +21,7 @@ const NEGLIGIBLE: f64 = 1e-100;
 /// A pass over the remaining rows of a pool.
 pub struct Scan<'a> {
     rows: &'a Rows,
-    learner: &'a Learner,
-    nonlinear: Option<&'a Scorer>,
+    model: CurrentModel<'a>,
     rule: &'a Rule,
     retired: &'a Retired,
     diversity: Option<&'a Diversity>,
@@ -32,12 +30,12 @@ pub struct Scan<'a> {
 impl<'a> Scan<'a> {
     pub(super) fn new(
         rows: &'a Rows,
-        (learner, nonlinear): (&'a Learner, Option<&'a Scorer>),
+        model: CurrentModel<'a>,
         rule: &'a Rule,
         retired: &'a Retired,
         diversity: Option<&'a Diversity>,
     ) -> Self {
-        Self { rows, learner, nonlinear, rule, retired, diversity }
+        Self { rows, model, rule, retired, diversity }
     }
 
     /// Returns Σ U over each block, in block order.
@@ -135,9 +133,9 @@ impl<'a> Scan<'a> {
         let first = block * BLOCK;
         let room = &mut room[..BLOCK.min(self.rows.len() - first)];
         // The rule of a cold start takes a single score even if the model has several.
-        let outputs = self.learner.model.outputs;
+        let (outputs, learner) = (self.model.outputs(), self.model.learner);
         let single_score = outputs == 1;
-        if let Some(model) = self.nonlinear {
+        if let Some(model) = self.model.nonlinear {
             let mut scores = vec![0.0; room.len() * outputs];
             model.scores_of_range(self.rows, first..first + room.len(), &mut scores);
             for (index, (probability, scores)) in room.iter_mut().zip(scores.chunks_exact(outputs)).enumerate() {
@@ -147,13 +145,13 @@ impl<'a> Scan<'a> {
             let mut scores = [0.0; BLOCK];
             let scores = &mut scores[..room.len()];
             let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];
-            dense_scores(values, &self.learner.point(), scores);
+            dense_scores(values, &learner.point(), scores);
             rule.fill(scores, room);
         } else {
             let mut scores = vec![0.0; outputs];
             for (index, probability) in room.iter_mut().enumerate() {
                 let x = self.rows.row(first + index);
-                self.learner.scores(x, &mut scores);
+                learner.scores(x, &mut scores);
                 *probability = self.rule.probability(&scores, x);
             }
         }
