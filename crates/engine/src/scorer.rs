@@ -54,6 +54,15 @@ impl Scorer {
         if let Self::Linear(scorer) = self { Some(scorer) } else { None }
     }
 
+    /// Returns the kind of model: `linear`, `kernel` or `forest`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Linear(_) => "linear",
+            Self::Kernel(_) => "kernel",
+            Self::Forest(_) => "forest",
+        }
+    }
+
     /// Returns the numbers that determine the scores: of a linear model the weights feature by feature, intercepts last.
     pub fn numbers(&self) -> Vec<f64> {
         match self {

@@ -63,7 +63,7 @@ export interface Status {
   curve: CurvePoint[];
   stop: StopAdvice;
   agreement: Agreement | null;
-  model: { answers: number; fitting: boolean; cold: boolean };
+  model: { answers: number; kind: "linear" | "kernel" | "forest"; fitting: boolean; cold: boolean };
   data_problems?: string[];
   store: { writable: boolean; problem: string | null };
   /** The annotator of the link, if each annotator has one. Not in the event stream. */

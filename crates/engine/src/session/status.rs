@@ -39,6 +39,8 @@ pub struct SessionStatus<'a> {
     pub agreement: Option<Agreement>,
     /// The number of labels the model was trained on.
     pub model_labels: u64,
+    /// The kind of model: `linear`, `kernel` or `forest`.
+    pub model_kind: &'static str,
     /// The method of drawing items once there is a model. With `Top` there are no estimates.
     pub draw: Draw,
     /// `true` if items are still drawn as in a cold start.
@@ -78,6 +80,7 @@ impl Session {
             curve: &self.curve,
             agreement: self.agreement(),
             model_labels: self.model.labels,
+            model_kind: self.model.scorer.kind(),
             draw: self.pool.draw,
             is_cold: self.model.is_cold,
             is_behind: self.is_behind(),

@@ -183,7 +183,7 @@ export class Mock {
       annotator_count: names.length, answers: labeled.length, answered: labeled.length, skipped: active.filter(({ skip }) => skip).length, unsure: active.filter(({ unsure }) => unsure).length,
       pending: this.asks.filter((ask) => ask.holder && !ask.answer).length, by_class, pool: this.items.length, budget: null, rate_per_minute: 0, seconds_left: null,
       estimate: null, twin: null, curve: [], stop: { advice: "go on", why: "There is no model yet." }, agreement: null,
-      model: { answers: 0, fitting: false, cold: true }, store: { writable: true, problem: null }, title: this.title, overlap: 1, draw: "scan", ...this.change,
+      model: { answers: 0, kind: "linear", fitting: false, cold: true }, store: { writable: true, problem: null }, title: this.title, overlap: 1, draw: "scan", ...this.change,
     };
   }
 }

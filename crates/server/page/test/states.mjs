@@ -33,7 +33,7 @@ export const lively = {
   answered: 160, skipped: 4, unsure: 2, by_class: { ham: 92, spam: 68 }, pool: 5574, budget: 400, rate_per_minute: 14.2, seconds_left: 1010,
   estimate: { accuracy: 0.926, low: 0.894, high: 0.951, anytime_low: 0.871, anytime_high: 0.962, effective_n: 88, warning: null, mean_loss: { value: 0.21, low: 0.16, high: 0.33 }, classes: scored(["ham", "spam"]) },
   twin: { accuracy: 0.887, low: 0.85, high: 0.92, labels: 160, at_equal_labels: { value: 0.901, low: 0.86, high: 0.94 } }, curve,
-  stop: { advice: "go on", why: "100 more labels are expected to change 1.8 % of the predictions." }, model: { answers: 160, fitting: true, cold: false },
+  stop: { advice: "go on", why: "100 more labels are expected to change 1.8 % of the predictions." }, model: { answers: 160, kind: "linear", fitting: true, cold: false },
 };
 
 const warned = { ...lively, stop: { advice: "stop", why: "The last 100 labels changed 0.3 % of the predictions, and 100 more are expected to gain 0.1 points." }, estimate: { ...lively.estimate, warning: "One answer carries 21 % of the weight; the interval may be too narrow." } };

@@ -62,7 +62,12 @@ pub(crate) fn status(state: &AppState) -> StatusReply {
             curve: curve(&status),
             stop: stop_advice(&status),
             agreement: agreement(&status),
-            model: ModelState { answers: status.model_labels, fitting: status.is_behind, cold: status.is_cold },
+            model: ModelState {
+                answers: status.model_labels,
+                kind: status.model_kind,
+                fitting: status.is_behind,
+                cold: status.is_cold,
+            },
             data_problems: data_problems(state, session),
             store: StoreHealth { writable: problem.is_none(), problem: problem.map(|problem| problem.message) },
             you: None,

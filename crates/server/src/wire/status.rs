@@ -166,6 +166,8 @@ pub(crate) struct AgreementReply {
 pub(crate) struct ModelState {
     /// The number of answers that the model was fitted to.
     pub(crate) answers: u64,
+    /// The kind of model: `linear`, `kernel` or `forest`.
+    pub(crate) kind: &'static str,
     /// Whether a fit is running or due.
     pub(crate) fitting: bool,
     /// Whether there is no model yet.

@@ -26,7 +26,7 @@ test("without a problem there is no notice", () => {
 });
 
 test("the panel explains why there is no estimate", () => {
-  const model = { answers: 12, fitting: false, cold: false };
+  const model = { answers: 12, kind: "linear", fitting: false, cold: false };
   assert.match(noEstimateText({ draw: "top", model }), /^There is no estimate\. /);
   assert.match(noEstimateText({ draw: "scan", model }), /^No estimate yet\. /);
   assert.match(noEstimateText({ draw: "scan", model: { ...model, answers: 0 } }), /first model/);
