@@ -157,3 +157,41 @@ fn a_session_with_a_precision_is_resumed_and_replayed() {
     let other = error(&with("0.05", "300"));
     assert!(other.contains("it was started with --precision 0.1, not 0.05\n"), "{other}");
 }
+
+/// The ids of points tell whether they are inside a circle.
+#[test]
+fn sessions_with_other_models_replay_and_export_them() {
+    let folder = Folder::new("label-models");
+    let data = folder.path("points.csv");
+    let point = |row: i32| {
+        let (x, y) = (f64::from(row % 20) / 5.0 - 1.9, f64::from(row / 20) / 5.0 - 1.9);
+        format!("{}-{row},{x:.2},{y:.2}\n", if x * x + y * y < 2.0 { "in" } else { "out" })
+    };
+    fs::write(&data, format!("id,x,y\n{}", (0..400).map(point).collect::<String>())).unwrap();
+    for kind in ["kernel:landmarks=50", "forest:trees=40", "auto"] {
+        let [ledger, model] = ["ledger", "model"].map(|name| folder.path(&format!("{}.{name}", &kind[..4])));
+        let fixed = ["label", &data, "--labels", "in,out", "--numbers", "x,y", "--port", "0", "--no-browser", "--json"];
+        let mut server = LabelServer::start(&[&fixed[..], &["--ledger", &ledger, "--model", kind]].concat());
+        let mut client = server.client();
+        for number in 0..60 {
+            let item = client.next("Ada", 1).unwrap()[0].clone();
+            let label = item["item"].as_str().unwrap().split('-').next().unwrap().to_owned();
+            client.answer("Ada", &item["ask"], &format!("Ada-{number}"), &label).unwrap();
+            if number % 15 == 14 {
+                wait_for_model(&mut client);
+            }
+        }
+        let status = client.get("/api/status").unwrap().1;
+        let is_chosen = kind == "auto";
+        assert!(is_chosen || status["model"]["kind"] != "linear", "{kind}: {}", status["model"]);
+        assert!(server.terminate());
+        let found = said(&["replay", &ledger, "--json"]);
+        assert_eq!((&found["same_model"], &found["disagreeing"]), (&Value::Bool(true), &json!(0)), "{kind}: {found}");
+        assert!(querist(&["export", &ledger, "--model", &model]).output().unwrap().status.success());
+        let output = querist(&["predict", &model, &data]).output().unwrap();
+        let predicted = String::from_utf8(output.stdout).unwrap();
+        let right = predicted.lines().skip(1).filter(|line| line.starts_with(line.split(',').nth(1).unwrap())).count();
+        // What the answers choose depends on when models were ready for draws.
+        assert!(is_chosen || 340 < right, "{kind}: {right} of 400");
+    }
+}
