@@ -64,13 +64,19 @@ fn kinds_that_data_or_losses_do_not_support_are_rejected() {
     circle(&data);
     fs::write(&texts, "id,text,label\n1,good day,yes\n2,bad night,no\n3,good night,yes\n4,bad day,no\n").unwrap();
     let text = error(&["pool", &texts, "--label", "label", "--text", "text", "--budget", "2", "--model", "forest"]);
-    assert!(text.contains("--model forest needs numbers") && text.contains("use linear for text"), "{text}");
+    assert!(text.contains("--model forest does not support text") && text.contains("use --model linear"), "{text}");
     let loss = error(&run(&data, &["--model", "forest", "--loss", "squared-hinge"]));
     assert!(loss.contains("needs a loss with probabilities"), "{loss}");
     let steps = error(&run(&data, &["--model", "auto", "--fit", "sgd"]));
     assert!(steps.contains("use linear or kernel"), "{steps}");
     let stream = error(&["stream", &data, "--label", "label", "--model", "forest"]);
     assert!(stream.contains("use linear or kernel"), "{stream}");
+    let strength = error(&run(&data, &["--model", "forest", "--l2", "1"]));
+    assert!(strength.contains("a forest has neither"), "{strength}");
+    let objective = error(&run(&data, &["--model", "auto", "--objective", "equivalent"]));
+    assert!(objective.contains("a forest has no equivalent loss"), "{objective}");
+    let mixture = error(&["stream", "--synthetic", "mixture", "--observations", "20", "--model", "kernel"]);
+    assert!(mixture.contains("needs a file with data"), "{mixture}");
     // The answers have nothing to choose from, but text can be learned.
     let auto =
         json(&["pool", &texts, "--label", "label", "--text", "text", "--budget", "2", "--model", "auto", "--json"]);

@@ -113,6 +113,11 @@ impl Refit {
         Self::new(&*self.task, self.model.intercept, empty, fixed, seed).expect("a smooth loss stays smooth")
     }
 
+    /// Returns whether scores have an intercept.
+    pub(crate) fn has_intercept(&self) -> bool {
+        self.model.intercept
+    }
+
     /// Returns the number of scores.
     pub(crate) fn outputs(&self) -> usize {
         self.model.outputs

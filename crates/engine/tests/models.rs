@@ -8,7 +8,8 @@ use querist_engine::model_kind::ModelKind;
 use querist_engine::pool::{LabeledDraw, PoolLearner, RefitPool};
 use querist_engine::scorer::Scorer;
 use querist_engine::task::Labels;
-use querist_rows::{DenseRows, Rows};
+use querist_rows::kernel::KernelSettings;
+use querist_rows::{DenseRows, Features, Rows};
 
 const RULE: &str = "boundary:half=0.05,floor=0.2";
 const KINDS: [&str; 4] = ["linear", "kernel:landmarks=40", "forest:trees=30", "auto"];
@@ -167,4 +168,32 @@ fn a_forest_is_assessed_like_any_model() {
     let right = accuracy(&pool, &rows, &truth);
     assert!(assessed.score.low <= right && right <= assessed.score.high, "{right} in {:?}", assessed.score);
     assert!(assessed.score.high - assessed.score.low < 0.3 && assessed.twin.is_some());
+}
+
+/// Kernel models of numbers do not depend on the origin of the numbers.
+#[test]
+fn an_offset_of_numbers_moves_predictions_by_the_offset() {
+    let (rows, _) = circle(300, 11);
+    let number = |row: usize| {
+        let mut product = 1.0;
+        rows.row(row).each(|_, x| product *= x);
+        product
+    };
+    let predictions = |offset: f64| {
+        let truth: Vec<f64> = (0..300).map(|row| number(row) + offset).collect();
+        let mut pool = fitted(&rows, Labels::Numbers, "constant", 3)
+            .with_models(ModelKind::Kernel(KernelSettings::default()).candidates(&rows).unwrap());
+        ask(&mut pool, &rows, &truth, 80);
+        let mut scores = vec![0.0; 300];
+        pool.scorer().scores_of_range(&rows, 0..300, &mut scores);
+        scores
+    };
+    let plain = predictions(0.0);
+    let errors: f64 = plain.iter().enumerate().map(|(row, score)| (score - number(row)).powi(2)).sum();
+    assert!(errors / 300.0 < 0.05, "{}", errors / 300.0);
+    for offset in [2000.0, -1e6] {
+        for (moved, plain) in predictions(offset).iter().zip(&plain) {
+            assert!((moved - offset - plain).abs() < 0.05, "{offset}: {} for {plain}", moved - offset);
+        }
+    }
 }

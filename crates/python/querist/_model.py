@@ -55,6 +55,8 @@ class Model:
         The columns that the model reads; ``None`` if its features have no names.
     loss, rule : str
         The loss it was trained with, and the rule that queried its labels.
+    kind : str
+        ``"linear"``, ``"kernel"`` or ``"forest"``.
     """
 
     def __init__(self, path: str, data: bytes, header: _Header, arrays: dict[str, list[float]]) -> None:
@@ -65,6 +67,7 @@ class Model:
         self._encoder: dict[str, Any] | None = header.get("encoder")
         self.loss: str = header["loss"]
         self.rule: str = header["rule"]
+        self.kind: str = header.get("kind", "linear")
         self._outputs: int = header["outputs"]
         self.classes_ = self._classes()
         if self._encoder is not None:
@@ -140,6 +143,8 @@ class Model:
         """
         from sklearn.pipeline import make_pipeline
 
+        if self.kind != "linear":
+            raise self._impossible(f"it is a {self.kind} model")
         steps = [self._scaler(), self._linear()]
         return make_pipeline(*(step for step in steps if step is not None))
 

@@ -111,22 +111,14 @@ def test_models_without_an_equal_in_scikit_learn_say_why(trained, program, tmp_p
     assert (texts.predict(words) == words.label).mean() > 0.9
     with pytest.raises(ValueError, match="not all its columns are numbers: 'kind', 'text'"):
         texts.to_sklearn()
-    kernel = [
-        program,
-        "pool",
-        str(folder / "rows.csv"),
-        "--budget",
-        "40",
-        "--model",
-        "kernel:landmarks=20",
-        "--model",
-        "k.querist",
-    ]
-    subprocess.run(kernel, cwd=tmp_path, check=True, capture_output=True)
-    curved = querist.load(tmp_path / "k.querist")
-    assert (curved.predict(df) == df.label).mean() > 0.7
-    with pytest.raises(ValueError, match="it has kernel features"):
-        curved.to_sklearn()
+    for kind, name in [("kernel", "kernel:landmarks=20"), ("forest", "forest:trees=30")]:
+        command = [program, "pool", str(folder / "rows.csv"), "--budget", "40", "--model", name, "--model", f"{kind}.querist"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        curved = querist.load(tmp_path / f"{kind}.querist")
+        assert curved.kind == kind
+        assert (curved.predict(df) == df.label).mean() > 0.7
+        with pytest.raises(ValueError, match=f"it is a {kind} model"):
+            curved.to_sklearn()
 
 
 def test_models_of_a_classifier_load_as_well(tmp_path):

@@ -172,9 +172,14 @@ pub struct FitSettings {
 ///
 /// # Errors
 /// If the kind of model does not support the rows or the loss.
-pub fn models(kind: ModelKind, rows: &Rows, task: &dyn Task) -> Result<Vec<ModelCandidate>> {
+pub fn models(
+    kind: ModelKind,
+    rows: &Rows,
+    task: &dyn Task,
+    settings: &LearnerSettings,
+) -> Result<Vec<ModelCandidate>> {
     let Some(mut models) = kind.candidates(rows) else {
-        bail!("--model {kind} needs numbers, categories or vectors in dense rows; use linear for text");
+        bail!("--model {kind} does not support text, indexed features or hashed categories; use --model linear");
     };
     // The scores of a forest are log-odds or means, which other losses do not have.
     let takes_forest = matches!(task.name(), "logistic" | "cross-entropy" | "squared");
@@ -183,6 +188,9 @@ pub fn models(kind: ModelKind, rows: &Rows, task: &dyn Task) -> Result<Vec<Model
             "--model {kind} needs a loss with probabilities, logistic or cross-entropy, or squared; found {}",
             task.name()
         );
+    }
+    if matches!(kind, ModelKind::Forest(_)) && (settings.l2.is_some() || settings.no_intercept) {
+        bail!("--l2 and --no-intercept are for linear and kernel models; a forest has neither");
     }
     models.retain(|model| takes_forest || !matches!(model, ModelCandidate::Forest(_)));
     Ok(models)

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use querist_data::{Batch, Encoder, Input, ReadOptions, RowStream, load_with};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
+use querist_engine::model_kind::ModelKind;
 use querist_engine::scorer::Score;
 use querist_engine::stream::{StreamLearner, Trace};
 use querist_engine::task::Labels;
@@ -74,6 +75,9 @@ impl StreamSource {
         let Some(path) = &settings.data else {
             if settings.test_fraction.is_some() || settings.test.is_some() {
                 bail!("the mixture has no rows to keep apart; give it more observations instead");
+            }
+            if settings.files.model_kind() != ModelKind::Linear {
+                bail!("--model {} needs a file with data; the mixture has a linear model", settings.files.model_kind());
             }
             let feed = Feed::mixture(seed, settings.observations.unwrap_or(0));
             return Ok(Self { feed, labels: Labels::Binary, dim: 2, input: None });

@@ -337,7 +337,7 @@ fn open_session(arguments: &LabelArgs) -> Result<OpenedSession> {
     if grown {
         note_growth(&mut ledger, &pool, &header, settings)?;
     }
-    let certificate = certified::of(loss_name(&header)?, rule, labels, header.draw());
+    let certificate = certified::of(loss_name(&header)?, rule, labels, header.draw(), header.data.files.model_kind());
     let fields = fields::fields(displayed);
     let catalog = Catalog { title: header.data.title(), labels: header.labels, fields, certificate };
     Ok(OpenedSession { ledger, settings, learner: header.settings, pool, catalog, images })

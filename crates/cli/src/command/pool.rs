@@ -73,7 +73,13 @@ fn ask((id, drawn): &(String, Drawn)) -> Value {
 /// Reports the kind of model, and why it was chosen if there was a choice.
 fn report_model(results: &mut PrintedResults, models: &ModelFit) {
     results.put("model", models.kind().into());
-    let Some(choice) = models.choice() else { return };
+    let Some(choice) = models.choice() else {
+        if models.kind() != "linear" || models.has_alternatives() {
+            let until = if models.has_alternatives() { "; too few answers for a choice" } else { "" };
+            results.line("model", format!("{}{until}", models.kind()));
+        }
+        return;
+    };
     let loss = |loss: &CandidateLoss| json!({"model": loss.name, "loss": number(loss.mean)});
     let losses: Vec<Value> = choice.losses.iter().map(loss).collect();
     results.put("model_choice", json!({"labels": choice.answers, "losses": losses}));

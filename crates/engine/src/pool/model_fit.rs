@@ -43,6 +43,9 @@ struct KernelFit {
     map: Arc<KernelMap>,
     features: KernelFeatures,
     refit: Refit,
+    /// The origin of numbers, the first one: similarities are nearly constant far from all landmarks, so kernel weights would
+    /// follow a large offset. Without an intercept, and for classes, it is 0.
+    origin: Option<f64>,
 }
 
 /// A forest and its settings.
@@ -84,7 +87,7 @@ impl ModelFit {
         let (linear, labels) = (&self.linear, self.label_kind);
         let start = |candidate| match candidate {
             ModelCandidate::Linear => CandidateFit::Linear,
-            ModelCandidate::Kernel(map) => CandidateFit::Kernel(Box::new(KernelFit::new(map, linear))),
+            ModelCandidate::Kernel(map) => CandidateFit::Kernel(Box::new(KernelFit::new(map, linear, labels))),
             ModelCandidate::Forest(settings) => {
                 CandidateFit::Forest(ForestFit { settings, seed, labels, forest: None })
             }
@@ -104,7 +107,7 @@ impl ModelFit {
 
     /// Fits the current candidate to all answers with these weights. If a choice is due, fits and compares all first.
     pub(super) fn fit(&mut self, weights: &[f64], task: &dyn Task) {
-        if 1 < self.candidates.len() && self.schedule.begin(self.answers()) {
+        if self.has_alternatives() && self.schedule.begin(self.answers()) {
             self.choose(weights, task);
         } else {
             self.fit_candidate(self.current, weights);
@@ -167,6 +170,11 @@ impl ModelFit {
         self.refit().map(Refit::strength)
     }
 
+    /// Returns whether there are several candidates.
+    pub fn has_alternatives(&self) -> bool {
+        1 < self.candidates.len()
+    }
+
     /// Returns the last choice among candidates.
     pub fn choice(&self) -> Option<&ModelChoice> {
         self.choice.as_ref()
@@ -192,7 +200,7 @@ impl ModelFit {
     /// Returns the number of answers from which on a fit changes more than the current model.
     pub(super) fn due(&self) -> usize {
         let strength = self.refit().map_or(usize::MAX, Refit::due);
-        let choice = if 1 < self.candidates.len() { self.schedule.due() } else { usize::MAX };
+        let choice = if self.has_alternatives() { self.schedule.due() } else { usize::MAX };
         strength.min(choice)
     }
 
@@ -238,21 +246,25 @@ impl CandidateFit {
 }
 
 impl KernelFit {
-    fn new(map: KernelMap, linear: &Refit) -> Self {
+    fn new(map: KernelMap, linear: &Refit, labels: Labels) -> Self {
         let features = map.prepare();
         let wide = features.dim() + features.landmarks();
-        Self { map: Arc::new(map), features, refit: linear.like(Rows::Dense(DenseRows::new(wide))) }
+        let origin = (labels != Labels::Numbers || !linear.has_intercept()).then_some(0.0);
+        Self { map: Arc::new(map), features, refit: linear.like(Rows::Dense(DenseRows::new(wide))), origin }
     }
 
     fn add(&mut self, item: u64, x: Row<'_>, label: f64) {
         let Row::Dense(x) = x else { panic!("kernel features need dense rows") };
         let mut wide = vec![0.0; x.len() + self.features.landmarks()];
         self.features.extend_rows(x, &mut wide);
-        self.refit.add(item, Row::Dense(&wide), label);
+        let origin = *self.origin.get_or_insert(label);
+        self.refit.add(item, Row::Dense(&wide), label - origin);
     }
 
     fn scorer(&self, theta: &[f64]) -> Scorer {
-        Scorer::Kernel(Arc::new(KernelScorer::new(&self.map, &self.features, self.refit.outputs(), theta)))
+        let mut theta = theta.to_vec();
+        theta[0] += self.origin.unwrap_or_default();
+        Scorer::Kernel(Arc::new(KernelScorer::new(&self.map, &self.features, self.refit.outputs(), &theta)))
     }
 }
 

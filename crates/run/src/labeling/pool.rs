@@ -101,7 +101,7 @@ pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -
     let resolved = Resolved { labels, dim, step: StepSize::Auto, precision_class };
     let (settings, draw) = (header.settings.clone(), header.draw());
     let (empty, count) = (rows.empty_like(), rows.len());
-    let models = build::models(header.data.files.model_kind(), &rows, &*build::task(&settings, labels)?)?;
+    let models = build::models(header.data.files.model_kind(), &rows, &*build::task(&settings, labels)?, &settings)?;
     let make = move || {
         let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone(), models: models.clone() };
         build::refit_pool(&settings, &resolved, draw, fitted, count)

@@ -1,15 +1,16 @@
 //! The learner of a pool's run, of either kind.
 
 use querist_data::Batch;
+use querist_engine::model_kind::ModelKind;
 use querist_engine::pool::{
-    AnswerError, Drawn, ModelCandidate, NoRow, PoolLearner, PoolSampler, RefitPool, Replacement, SgdPool,
+    AnswerError, Drawn, ModelCandidate, NoRow, Objective, PoolLearner, PoolSampler, RefitPool, Replacement, SgdPool,
 };
 use querist_ledger::Ledger;
 use querist_rows::{Row, Rows};
 
 use super::PoolRunSettings;
 use crate::build::{self, FitSettings, Resolved};
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, bail};
 
 /// The learner of a pool's run.
 #[derive(Debug)]
@@ -100,7 +101,11 @@ pub(super) fn begin(
     let mut learner: RunLearner = match settings.fit {
         Some(objective) => {
             let task = build::task(&settings.learner, resolved.labels)?;
-            models = build::models(settings.files.model_kind(), &pool.rows, &*task)?;
+            let kind = settings.files.model_kind();
+            if objective == Objective::Equivalent && matches!(kind, ModelKind::Forest(_) | ModelKind::Auto) {
+                bail!("--objective equivalent needs --model linear or kernel: a forest has no equivalent loss");
+            }
+            models = build::models(kind, &pool.rows, &*task, &settings.learner)?;
             let made = FitSettings { objective, empty: pool.rows.empty_like(), models: models.clone() };
             build::refit_pool(&settings.learner, resolved, draw, made, rows)?.into()
         }

@@ -137,6 +137,7 @@ fn of_learner(lines: &mut TableRows, history: &History) {
     }
     for files in [&header["files"], &header["data"]["files"]] {
         lines.flag("predictions", &files["predictions"]);
+        lines.flag("model", &files["model"]);
     }
     if 0 < history.given {
         lines.push("seed labels", grouped(history.given));

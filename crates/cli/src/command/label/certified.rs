@@ -1,5 +1,6 @@
 //! The objective of a session, for the page: the current pair of loss and rule, and its certificate.
 
+use querist_engine::model_kind::ModelKind;
 use querist_engine::pool::Draw;
 use querist_engine::rule::{Relative, Scale};
 use querist_engine::task::Labels;
@@ -9,12 +10,29 @@ use querist_theory::certificate::{Certificate, certify, certify_classes};
 use querist_theory::equivalent::Queried;
 
 /// Returns a function that makes the certificate for the page, given the scale of the current model.
-pub(super) fn of(loss: String, rule: String, labels: Labels, draw: Draw) -> MakeCertificate {
+pub(super) fn of(loss: String, rule: String, labels: Labels, draw: Draw, model: ModelKind) -> MakeCertificate {
     Box::new(move |scale| {
-        let reply = reply(&loss, &rule, labels, scale);
-        let objective = format!("{}\n{}", reply.objective, of_draws(draw));
+        let reply =
+            if let ModelKind::Forest(_) = model { of_forest(&loss, &rule) } else { reply(&loss, &rule, labels, scale) };
+        let of_model = if model == ModelKind::Auto { FORESTS } else { "" };
+        let objective = format!("{}\n{}{of_model}", reply.objective, of_draws(draw));
         CertificateReply { objective, ..reply }
     })
+}
+
+/// What holds if the answers choose a forest.
+const FORESTS: &str = "\nIf the answers choose a forest, the claims no longer hold: trees have no gradient, so there is no \
+                       equivalent loss. The probabilities of draws and the estimates stay valid.";
+
+/// Returns the reply for a forest, which optimizes no loss.
+fn of_forest(loss: &str, rule: &str) -> CertificateReply {
+    CertificateReply {
+        loss: loss.to_owned(),
+        rule: rule.to_owned(),
+        objective: format!("A forest is fitted to the queried items, which {rule} chooses."),
+        why_not: Some("a forest has no gradient, so uncertainty sampling with it has no equivalent loss".to_owned()),
+        ..CertificateReply::default()
+    }
 }
 
 /// Describes what the draws of a session allow.
@@ -145,6 +163,18 @@ mod tests {
                 assert!(reply.contains(&format!("\"{name}\":{}", rendered[name])), "{loss}, {rule}: {name} in {reply}");
             }
         }
+    }
+
+    #[test]
+    fn a_forest_has_no_certificate() {
+        let of = |model: &str| {
+            let model = model.parse().unwrap();
+            of("logistic".to_owned(), "margin:mu=1".to_owned(), Labels::Binary, Draw::Scan, model)(None)
+        };
+        let (forest, auto, linear) = (of("forest"), of("auto"), of("linear"));
+        assert!(forest.why_not.unwrap().contains("no equivalent loss") && forest.claims.is_empty());
+        assert!(auto.objective.contains("If the answers choose a forest") && !auto.claims.is_empty());
+        assert!(!linear.objective.contains("forest") && !linear.claims.is_empty());
     }
 
     #[test]
