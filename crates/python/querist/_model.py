@@ -159,6 +159,8 @@ class Model:
         if other:
             shown = ", ".join(repr(name) for name in other[:5]) + (", …" if len(other) > 5 else "")
             raise self._impossible(f"not all its columns are numbers: {shown}")
+        if len(self._arrays["mean"]) != (len(self.columns or []) + 1) * self._outputs:
+            raise self._impossible("it has features for missing cells")
         if not self._encoder["standardize"]:
             return None
         scales = [field["coding"]["number"] for field in self._encoder["fields"]]
